@@ -7,8 +7,8 @@ import operator
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, differentiable, grad
-from tests.support import assert_gradient
+from autodiff import AutodiffError, differentiable, grad, value_and_grad
+from tests.support import assert_gradient, module_of
 
 X = np.array([0.7, 1.4, 0.3, 0.9, 1.1])
 
@@ -122,3 +122,55 @@ def four_of_many(x):
 def test_refused(f, text):
     with pytest.raises(AutodiffError, match=text):
         grad(f, mode="python")(X)
+
+
+PRODUCTS = """
+for i, j, k in itertools.product(range(-2, 3), repeat=3):
+    r += 0.0 if (i, j, k) == (0, 0, 0) else np.sin(i * x[0] + j * x[1]) / (i * i + j * j + k * k)
+---
+for i, j in itertools.product(range(len(x)), range(2)): r += x[i] ** (j + 1)
+---
+for i, j in itertools.product(range(3), range(2)):
+    if i == 2: break
+    r += x[i] * j
+---
+for i, j in itertools.product(range(3), range(4)):
+    if i == j: continue
+    r += x[i] * j
+---
+for t in itertools.product(range(2), repeat=2): r += x[t[0]] * t[1]
+else: r += 1.0
+---
+for i, j in itertools.product(range(2), [1.0, 2.0]): r += x[i] * j
+---
+d = {(0, 0): 1.0, (0, 1): 2.0, (1, 0): 3.0, (1, 1): 4.0}
+for i, j in itertools.product(range(2), range(2)): r += x[i] * d[i, j]
+r += i + 2 * j
+---
+r = sum(x[i] * j for i, j in itertools.product(range(2), range(3)))
+---
+for t in itertools.product(range(3)): r += x[t[0]]
+---
+n = 2
+for i, j in itertools.product(range(n), range(n)):
+    n = 5
+    r += x[i] * j
+r += n
+---
+for i, j in itertools.product(range(0), range(3)): r += x[i] * j
+---
+product = lambda *a: [(0, 1)]
+for i, j in product(range(2), range(2)): r += x[i] * j
+""".strip().split("\n---\n")
+
+
+@pytest.mark.parametrize("body", PRODUCTS)
+def test_products_of_ranges(body):
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    text = f"import itertools\nimport numpy as np\ndef f(x):\n    r = 0.0\n{lines}    return r\n"
+    f, x = module_of(f"<{body}>", text)["f"], np.array([0.3, 1.2, 0.7])
+    derived = value_and_grad(f, mode="python")
+    value, slope = derived(x)
+    assert value == pytest.approx(f(x), rel=1e-14) and derived.source.count("\n") < 120
+    moved = [(f(x + e) - f(x - e)) / 2e-6 for e in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(slope, moved, rtol=1e-6, atol=1e-8)

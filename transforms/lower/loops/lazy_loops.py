@@ -1,4 +1,4 @@
-"""`for` statements over what makes its items when they are asked for: a generator expression, `map`, `filter`.
+"""`for` statements over what makes its items when they are asked for: a generator expression, `map`, `filter`, `product`.
 
 Python runs one item, then the body, then the next item, which sees what the body has changed. The loop is rewritten as one
 over what the items are made from, with the item bound at the head of the body:
@@ -12,6 +12,7 @@ over what the items are made from, with the item bound at the head of the body:
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import dataclass
 
 import gast
@@ -21,6 +22,7 @@ from ..syntax.liveness import Liveness, exits, target_names
 from ..values import Static
 
 LAZY = (map, filter, zip, enumerate)
+MOST_LOOPS = 8          # that a product is written as
 SCOPES = (gast.Lambda, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 
 
@@ -104,7 +106,30 @@ class Rewriter:
                     return self.filtered(*args)
                 if function is enumerate and not keywords or function is zip:
                     return self.rows(node, args[:1] if function is enumerate else args)
+                if name.id == "product":
+                    return self.product(node)
+            case gast.Call(func=gast.Attribute(attr="product")):
+                return self.product(node)
         return None
+
+    def product(self, node) -> Pulled | None:
+        """`itertools.product` of ranges: loops inside one another."""
+        repeat = next((k.value.value for k in node.keywords if k.arg == "repeat" and isinstance(k.value, gast.Constant)), 1)
+        ranges = [a for a in node.args if isinstance(a, gast.Call) and self.named(a.func, range)]
+        if len(node.keywords) > (repeat != 1) or len(ranges) != len(node.args) or repeat not in range(1, MOST_LOOPS) or not (
+                ranges and self.named(node.func, itertools.product)):
+            return None
+        first, *others = [self.kept(a, "numbers") for a in ranges] * repeat
+        items = [self.fresh("number") for _ in range(len(others) + 1)]
+        inner: list = [gast.For(bound(item), pool, [], [], None) for item, pool in zip(items[1:], others, strict=True)]
+        return Pulled(first, bound(items[0]), inner, gast.Tuple([read(item) for item in items], gast.Load()))
+
+    def named(self, node, function) -> bool:
+        """Whether a name or an attribute means a function of Python's."""
+        if not isinstance(node, (gast.Name, gast.Attribute)) or getattr(node, "id", "") in self.lo.env:
+            return False
+        found = self.lo.eval(node)
+        return isinstance(found, Static) and found.value is function
 
     def builtin(self, name: gast.Name):
         """The lazy builtin that a name means here, or None."""
