@@ -71,7 +71,7 @@ def string_of_active(x):
 
 @case()
 def unknown_function(x):
-    return np.sum(x * np.setxor1d(x, x))
+    return np.sum(x * np.nextafter(x, x))
 
 
 @case()
