@@ -15,7 +15,7 @@ from autodiff.transforms.language.errors import UnsupportedSyntax
 from .support import assert_gradient, from_text
 
 
-@pytest.fixture(params=[1, 2, 3, 7])
+@pytest.fixture(params=[1, 2, 3, 5])
 def short(request, monkeypatch):
     """All tapes are long, and a segment has about so many iterations."""
     def length(steps, *iteration):
