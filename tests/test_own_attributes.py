@@ -53,7 +53,7 @@ o = Plain(x[0]); r = x[0] * len(o.__dict__)
 o = Plain(x[0]); r = x[0] if "a" in o.__dict__ else -3 * x[0]
 o = Plain(x[0]); r = x[0] if "order" in vars(o) else -3 * x[0]
 o = Pair(x[0], x[1]); r = o.a * (1.0 if len(o.__dict__) == 2 else 7.0)
-o = Loose(k=x[0], l=x[1], self=2.0) if False else Loose(k=x[0], l=x[1]); r = o.k * o.l * o.z
+o = Loose(k=x[0], l=x[1]); r = o.k * o.l * o.z
 o = Plain(x[0]); o.__dict__["a"] = x[1]; o.__dict__.update(b=x[2]); r = o.a * o.b
 o = Plain(x[0]); o.__dict__.update({"a": x[1], "c": 2.0}, b=x[2]); r = o.a * o.b * o.c
 o = Plain(x[0]); r = sum({k: v for k, v in o.__dict__.items()}.values())

@@ -242,9 +242,13 @@ def union1d(ar1, ar2):
     return np.unique(np.concatenate((np.ravel(ar1), np.ravel(ar2))))
 
 
+def members(ar, assume_unique):
+    return np.ravel(ar) if assume_unique else np.unique(ar)
+
+
 @defines(np.setdiff1d)
 def setdiff1d(ar1, ar2, assume_unique=False):
-    own = np.ravel(ar1) if assume_unique else np.unique(ar1)
+    own = members(ar1, assume_unique)
     return own[np.isin(own, ar2, invert=True)]
 
 
@@ -252,15 +256,13 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     if return_indices:
         return unsupported("np.intersect1d with return_indices=True", "find the places with np.searchsorted")
-    a, b = (np.ravel(ar1), np.ravel(ar2)) if assume_unique else (np.unique(ar1), np.unique(ar2))
-    both = np.sort(np.concatenate((a, b)))
+    both = np.sort(np.concatenate((members(ar1, assume_unique), members(ar2, assume_unique))))
     return both[:-1][both[1:] == both[:-1]]
 
 
 @defines(np.setxor1d)
 def setxor1d(ar1, ar2, assume_unique=False):
-    a, b = (np.ravel(ar1), np.ravel(ar2)) if assume_unique else (np.unique(ar1), np.unique(ar2))
-    both = np.sort(np.concatenate((a, b)))
+    both = np.sort(np.concatenate((members(ar1, assume_unique), members(ar2, assume_unique))))
     if both.size == 0:
         return both
     changes = np.concatenate((np.array([True]), both[1:] != both[:-1], np.array([True])))

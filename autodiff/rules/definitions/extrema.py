@@ -167,4 +167,3 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     if return_counts:
         made = (*made, np.diff(np.append(np.nonzero(first)[0], flat.shape[0])))
     return made if len(made) > 1 else made[0]
-

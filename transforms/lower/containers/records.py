@@ -410,5 +410,3 @@ def lower_object_setattr(lo, x, name, value):
                        "use a local variable, or a dataclass created in the function")
     set_record_attribute(lo, x, name.value, value, direct=True)
     return Static(None)
-
-

@@ -71,7 +71,8 @@ def asked(lo: Lowering, target, args, kwargs) -> list[tuple[list, Exception | No
         given, error = error_of(row)
         for n in lengths_of(values) if isinstance(error, TypeError) else ():
             if isinstance(error, TypeError):                # it may be said of sizes, and is found elsewhere then
-                _, error = error_of(list(itertools.product(*(stand_ins(lo, v, n) for v in values)))[k])
+                others = itertools.product(*(stand_ins(lo, v, n) for v in values))
+                _, error = error_of(next(itertools.islice(others, k, None)))
         found.append((given, error))
     return found
 
