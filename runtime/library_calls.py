@@ -13,8 +13,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class LibraryCall:
     """home: the file of `runtime/` that has `helper`, the function that generated code calls for it. fills: whether that is
-    given the array of the result first, and fills it. results, operands: which are arrays of complex numbers ("c", others
-    "r"), whose last axis holds the parts; None: none are. device: whether devices have it."""
+    given the array of the result first, and fills it; adds: or adds to what lies in it. results, operands: which are arrays
+    of complex numbers ("c", others "r"), whose last axis holds the parts; None: none. device: whether devices have it."""
 
     name: str
     home: str
@@ -23,16 +23,18 @@ class LibraryCall:
     operands: str = ""
     device: bool = True
     helper: str = ""
+    adds: bool = False
 
 
 CALLS: dict[str, LibraryCall] = {}
 
 
-def _call(name: str, home: str, signature: str = "", fills: bool = False, device: bool = True, helper: str = "") -> None:
+def _call(name: str, home: str, signature: str = "", fills: bool = False, device: bool = True, helper: str = "",
+          adds: bool = False) -> None:
     """signature: operands -> results of a call with complex ones."""
     operands, _, results = signature.partition("->")
     helper = helper or (f"{name}_into" if fills else name)
-    CALLS[name] = LibraryCall(name, home, fills, results if signature else None, operands, device, helper)
+    CALLS[name] = LibraryCall(name, home, fills, results if signature else None, operands, device, helper, adds)
 
 
 def _both(name: str, home: str, complex_home: str, signature: str, fills: bool = False, device: bool = True) -> None:
@@ -42,7 +44,11 @@ def _both(name: str, home: str, complex_home: str, signature: str, fills: bool =
 
 
 _both("matmul", "linear_algebra.linalg", "linear_algebra.complex_linalg", "cc->c", fills=True)
-_call("add_matmul", "linear_algebra.linalg", fills=True, helper="add_matmul")
+_call("complex_matmul_cn", "linear_algebra.complex_linalg", "cc->c", fills=True)       # a^H b
+_call("complex_matmul_nc", "linear_algebra.complex_linalg", "cc->c", fills=True)       # a b^H
+_call("add_matmul", "linear_algebra.linalg", fills=True, helper="add_matmul", adds=True)
+for _name in ("complex_matmul", "complex_matmul_cn", "complex_matmul_nc"):
+    _call(f"add_{_name}", "linear_algebra.complex_linalg", "cc->c", fills=True, helper=f"add_{_name}", adds=True)
 _call("gram", "linear_algebra.linalg", fills=True)
 _both("solve", "linear_algebra.linalg", "linear_algebra.complex_linalg", "cc->c")
 _both("inv", "linear_algebra.linalg", "linear_algebra.complex_linalg", "c->c")

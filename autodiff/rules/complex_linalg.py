@@ -20,6 +20,28 @@ def complex_matmul(y_bar, y, a, b):
     return y_bar @ b.conj().T, a.conj().T @ y_bar
 
 
+@pullback("complex_matmul_cn")
+def complex_matmul_cn(y_bar, y, a, b):
+    """y = a.conj().T @ b."""
+    return np.outer(b, y_bar.conj()) if np.ndim(b) == 1 else b @ y_bar.conj().T, a @ y_bar
+
+
+@pushforward("complex_matmul_cn")
+def complex_matmul_cn_forward(y, a, b, a_dot, b_dot):
+    return a_dot.conj().T @ b, a.conj().T @ b_dot
+
+
+@pullback("complex_matmul_nc")
+def complex_matmul_nc(y_bar, y, a, b):
+    """y = a @ b.conj().T."""
+    return y_bar @ b, y_bar.conj().T @ a
+
+
+@pushforward("complex_matmul_nc")
+def complex_matmul_nc_forward(y, a, b, a_dot, b_dot):
+    return a_dot @ b.conj().T, a @ b_dot.conj().T
+
+
 @pullback("complex_solve")
 def complex_solve(x_bar, x, a, b):
     b_bar = np.linalg.solve(a.conj().T, x_bar)

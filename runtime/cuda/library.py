@@ -54,6 +54,18 @@ class Library:
     def complex_of(self, x):
         return x.view(np.dtype(f"c{2 * x.dtype.itemsize}")).reshape(x.shape[:-1])
 
+    def matmul_cn(self, a, b):
+        return a.conj().T @ b
+
+    def matmul_nc(self, a, b):
+        return a @ b.conj().T
+
+    def add_matmul_cn(self, out, a, b):
+        out += a.conj().T @ b
+
+    def add_matmul_nc(self, out, a, b):
+        out += a @ b.conj().T
+
 
 class NumPyLike(Library):
     """The calls by a module with NumPy's interface: CuPy, or NumPy under the simulator. Each returns its results; `matmul`,
@@ -234,7 +246,7 @@ class Torch(NumPyLike):
         return transform(x, dim=chosen, norm="backward" if sign < 0 else "forward") if x.numel() else x
 
 
-_FILLING = ("matmul", "add_matmul", "gram")        # those that take the result's array here too
+_FILLING = ("matmul", "add_matmul", "add_matmul_cn", "add_matmul_nc", "gram")        # they take the result's array here too
 
 
 @functools.cache
@@ -267,7 +279,7 @@ def call(device, op: str, outs, args, static=()) -> None:
         values = [made.taken(x) if arrays.is_array(x) else x for x in args]
         for given, kinds in zip((targets, values), (known.results or "", known.operands), strict=True):
             given[:] = [made.complex_of(x) if kinds[k:k + 1] == "c" else x for k, x in enumerate(given)]
-        name = op if op == "complex_slogdet" else op.removeprefix("complex_")
+        name = op if op == "complex_slogdet" else op.replace("complex_", "")
         if name in _FILLING:
             getattr(made, name)(targets[0], *values)
             return

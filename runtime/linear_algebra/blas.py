@@ -28,7 +28,7 @@ _LETTERS = {types.float64: "d", types.float32: "s", types.complex128: "z", types
 _SMALL = 8                                      # below this, loops beat the call of BLAS
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
 
-_AS_IT_LIES, _TRANSPOSED, _LOWER, _SCATTERED = (np.uint8(ord(c)) for c in "NTL?")
+_AS_IT_LIES, _TRANSPOSED, _CONJUGATE, _LOWER, _SCATTERED = (np.uint8(ord(c)) for c in "NTCL?")
 _byte = ir.IntType(8)
 
 
@@ -154,6 +154,24 @@ def matrix_vector(out, a, x, keep):
 
 
 @_kept
+def conjugate_product(out, a, b, first, second, keep):
+    """out = a b + keep out of complex C-contiguous matrices. first, second: with the conjugate transpose of a, of b in its
+    place. For keep = 0 the contents of `out` are ignored."""
+    n, m, k = out.shape[0], out.shape[1], a.shape[0] if first else a.shape[1]
+    if (a.shape[1] if first else a.shape[0]) != n or (b.shape[0] if second else b.shape[1]) != m or (
+            b.shape[1] if second else b.shape[0]) != k:
+        raise ValueError("matmul_into: the shapes do not fit")
+    if n > _LARGEST or m > _LARGEST or k > _LARGEST:
+        raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
+    if n == 0 or m == 0 or k == 0:
+        if keep == 0.0:
+            out[...] = 0.0
+        return
+    how, how_b = _CONJUGATE if first else _AS_IT_LIES, _CONJUGATE if second else _AS_IT_LIES
+    _routine("gemm", (how_b, how, m, n, k, 1.0, b, b.shape[1], a, a.shape[1], keep, out, m))
+
+
+@_kept
 def gram(out, a):
     """out = a^T a, of which one triangle is computed. out: C-contiguous; its contents are ignored."""
     n, k = a.shape[1], a.shape[0]
@@ -178,4 +196,4 @@ def gram(out, a):
             out[i, j] = out[j, i]
 
 
-__all__ = ["gram", "matrix_matrix", "matrix_vector", "provide"]
+__all__ = ["conjugate_product", "gram", "matrix_matrix", "matrix_vector", "provide"]

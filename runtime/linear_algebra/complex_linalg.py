@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from ..memory import assign
-from . import linalg
+from . import blas, linalg
 from .blas import _SMALL, _kept
 from .linalg import _STRICT
 
@@ -41,7 +41,7 @@ def complex_matmul_into(out: Any, a: Any, b: Any) -> None:
 def _complex_matmul_into(out, a, b):
     if a.ndim == b.ndim == 3:
         def compiled(out, a, b):
-            if not _small_product(out, a, b):
+            if not _small_product(out, a, b, False, False, 0.0):
                 linalg.matmul_into(whole(out), whole(a), whole(b))
     else:
         def compiled(out, a, b):
@@ -49,18 +49,102 @@ def _complex_matmul_into(out, a, b):
     return compiled
 
 
+def add_complex_matmul(out: Any, a: Any, b: Any) -> None:
+    """Add a @ b to `out`, which is as for `complex_matmul_into`."""
+    linalg.add_matmul(whole(out), whole(a), whole(b))
+
+
+@overload(add_complex_matmul, jit_options=_STRICT)
+def _add_complex_matmul(out, a, b):
+    if a.ndim == b.ndim == 3:
+        def compiled(out, a, b):
+            if not _small_product(out, a, b, False, False, 1.0):
+                linalg.add_matmul(whole(out), whole(a), whole(b))
+    else:
+        def compiled(out, a, b):
+            linalg.add_matmul(whole(out), whole(a), whole(b))
+    return compiled
+
+
+def complex_matmul_cn_into(out: Any, a: Any, b: Any) -> None:
+    """Set `out` to a.conj().T @ b, of a matrix and a matrix or a vector; `out` shares no memory with them."""
+    linalg.matmul_into(whole(out), whole(a).conj().T, whole(b))
+
+
+@overload(complex_matmul_cn_into, jit_options=_STRICT)
+def _complex_matmul_cn_into(out, a, b):
+    return _with_first(b, 0.0)
+
+
+def add_complex_matmul_cn(out: Any, a: Any, b: Any) -> None:
+    """Add a.conj().T @ b to `out`, which is as for `complex_matmul_cn_into`."""
+    linalg.add_matmul(whole(out), whole(a).conj().T, whole(b))
+
+
+@overload(add_complex_matmul_cn, jit_options=_STRICT)
+def _add_complex_matmul_cn(out, a, b):
+    return _with_first(b, 1.0)
+
+
+def _with_first(b, keep):
+    """The compiled form of out = a.conj().T @ b + keep * out."""
+    if b.ndim == 2:
+        return lambda out, a, b: _product(_column(out), a, _column(b), True, False, keep)
+    return lambda out, a, b: _product(out, a, b, True, False, keep)
+
+
+def complex_matmul_nc_into(out: Any, a: Any, b: Any) -> None:
+    """Set `out` to a @ b.conj().T, of two matrices; `out` shares no memory with them."""
+    linalg.matmul_into(whole(out), whole(a), whole(b).conj().T)
+
+
+@overload(complex_matmul_nc_into, jit_options=_STRICT)
+def _complex_matmul_nc_into(out, a, b):
+    return lambda out, a, b: _product(out, a, b, False, True, 0.0)
+
+
+def add_complex_matmul_nc(out: Any, a: Any, b: Any) -> None:
+    """Add a @ b.conj().T to `out`, which is as for `complex_matmul_nc_into`."""
+    linalg.add_matmul(whole(out), whole(a), whole(b).conj().T)
+
+
+@overload(add_complex_matmul_nc, jit_options=_STRICT)
+def _add_complex_matmul_nc(out, a, b):
+    return lambda out, a, b: _product(out, a, b, False, True, 1.0)
+
+
+@register_jitable(**_STRICT)
+def _product(out, a, b, first, second, keep):
+    """out = a b + keep out; first, second: with the conjugate transpose of a, of b in its place."""
+    if not _small_product(out, a, b, first, second, keep):
+        blas.conjugate_product(whole(out), whole(a), whole(b), first, second, keep)
+
+
+@register_jitable(**_STRICT)
+def _column(x: Any) -> Any:
+    """A vector as a matrix of one column."""
+    return x.reshape((x.shape[0], 1, 2))
+
+
 @_kept
-def _small_product(out, a, b):
-    """out = a b by loops, if that is faster than a call and the shapes fit; whether it was done."""
-    n, m, p = a.shape[0], b.shape[1], b.shape[0]
-    if n >= _SMALL or m >= _SMALL or p >= _SMALL or a.shape[1] != p or out.shape[0] != n or out.shape[1] != m:
+def _small_product(out, a, b, first, second, keep):
+    """out = a b + keep out by loops, if that is faster than a call and the shapes fit; whether it was done. first, second:
+    with the conjugate transpose of a, of b in its place."""
+    n, m, p = out.shape[0], out.shape[1], a.shape[0] if first else a.shape[1]
+    if n >= _SMALL or m >= _SMALL or p >= _SMALL or a.shape[0] * a.shape[1] != n * p or b.shape[0] * b.shape[1] != p * m or (
+            b.shape[1] if second else b.shape[0]) != p:
         return False
+    sign, sign_b = out.dtype.type(-1 if first else 1), out.dtype.type(-1 if second else 1)
     for i in range(n):
         for j in range(m):
-            re = im = out.dtype.type(0)
+            re = out.dtype.type(keep * out[i, j, 0] if keep != 0.0 else 0.0)
+            im = out.dtype.type(keep * out[i, j, 1] if keep != 0.0 else 0.0)
             for k in range(p):
-                re += a[i, k, 0] * b[k, j, 0] - a[i, k, 1] * b[k, j, 1]
-                im += a[i, k, 0] * b[k, j, 1] + a[i, k, 1] * b[k, j, 0]
+                q, r = (k, i) if first else (i, k)
+                s, t = (j, k) if second else (k, j)
+                a_im, b_im = sign * a[q, r, 1], sign_b * b[s, t, 1]
+                re += a[q, r, 0] * b[s, t, 0] - a_im * b_im
+                im += a[q, r, 0] * b_im + a_im * b[s, t, 0]
             out[i, j, 0] = re
             out[i, j, 1] = im
     return True
@@ -131,5 +215,6 @@ def _complex_cholesky_into(out, a):
     return lambda out, a: assign(whole(out), linalg.cholesky(whole(a)))
 
 
-__all__ = ["complex_cholesky_into", "complex_det_into", "complex_inv_into", "complex_matmul_into", "complex_slogdet_into",
-           "complex_solve_into", "whole"]
+__all__ = ["add_complex_matmul", "add_complex_matmul_cn", "add_complex_matmul_nc", "complex_cholesky_into",
+           "complex_det_into", "complex_inv_into", "complex_matmul_cn_into", "complex_matmul_into", "complex_matmul_nc_into",
+           "complex_slogdet_into", "complex_solve_into", "whole"]

@@ -38,6 +38,8 @@ CASES = {
     "searchsorted": ([(4,)], (np.sort(V), V), ("right",), lambda: [np.searchsorted(np.sort(V), V, "right")]),
     "eig": ([(4, 2), (4, 4, 2)], (A,), (), lambda: [pairs(x.astype(complex)) for x in np.linalg.eig(A)]),
     "complex_matmul": ([(4, 4, 2)], (pairs(Z), pairs(H)), (), lambda: [pairs(Z @ H)]),
+    "complex_matmul_cn": ([(4, 4, 2)], (pairs(Z), pairs(H)), (), lambda: [pairs(Z.conj().T @ H)]),
+    "complex_matmul_nc": ([(4, 4, 2)], (pairs(H), pairs(Z)), (), lambda: [pairs(H @ Z.conj().T)]),
     "complex_solve": ([(4, 4, 2)], (pairs(Z), pairs(H)), (), lambda: [pairs(np.linalg.solve(Z, H))]),
     "complex_inv": ([(4, 4, 2)], (pairs(Z),), (), lambda: [pairs(np.linalg.inv(Z))]),
     "complex_det": ([(2,)], (pairs(Z),), (), lambda: [pairs(np.linalg.det(Z)[None])[0]]),

@@ -148,6 +148,10 @@ def test_library_calls_that_fill_or_factor():
     wanted = np.ones((4, 2))
     linalg.add_matmul(wanted, A, B)
     np.testing.assert_array_equal(out.copy_to_host(), wanted)
+    for op, product in (("", Z @ Z), ("_cn", Z.conj().T @ Z), ("_nc", Z @ Z.conj().T)):
+        out = DEVICE.own(np.ones((4, 4, 2)))
+        DEVICE.call(f"add_complex_matmul{op}", [out], [DEVICE.own(pairs(Z)), DEVICE.own(pairs(Z))])
+        np.testing.assert_allclose(out.copy_to_host(), pairs(1.0 + 1j + product), atol=1e-12)
     factors, pivots = called("factored", [(4, 4), (4,)], (A,))
     for trans in (False, True):
         for right in (V, B):

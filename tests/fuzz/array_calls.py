@@ -64,6 +64,9 @@ ENDS = ("t", "t * {n}", "{v}", "t[::-1]", "p", "t + p * {n}", "q", "{v} * s", "M
 
 
 class Writer:
+    head, numbers, vectors, matrices, body = HEAD, NUMBERS, VECTORS, MATRICES, BODY
+    end = "np.sum(t * y) + s"
+
     def __init__(self, seed: int):
         self.random = random.Random(seed)
         self.functions: list[str] = []
@@ -87,13 +90,13 @@ class Writer:
             case "f":
                 return pick(self.functions)
             case "n":
-                return f"({self.fill(pick(NUMBERS), depth - 1)})" if deep else pick(("a", "s", "0.5", "1.25", "-0.3"))
+                return f"({self.fill(pick(self.numbers), depth - 1)})" if deep else pick(("a", "s", "0.5", "1.25", "-0.3"))
             case "v":
-                return f"({self.fill(pick(VECTORS), depth - 1)})" if deep else pick(vectors)
+                return f"({self.fill(pick(self.vectors), depth - 1)})" if deep else pick(vectors)
             case "w":
                 return f"({self.fill(pick(SHORT), depth - 1)})" if deep else f"{pick(vectors)}[1:]"
             case "m":
-                return f"({self.fill(pick(MATRICES), depth - 1)})" if deep else pick(("M", "GRID", self.matrix))
+                return f"({self.fill(pick(self.matrices), depth - 1)})" if deep else pick(("M", "GRID", self.matrix))
             case "c":
                 return self.fill(pick(CALLED), 1) if self.functions else self.hole("v", depth)
             case "s":
@@ -107,7 +110,7 @@ class Writer:
     def lines(self, least: int, most: int) -> list[str]:
         made: list[str] = []
         for _ in range(self.random.randint(least, most)):
-            made += self.fill(self.random.choice(BODY), 2).split(";")
+            made += self.fill(self.random.choice(self.body), 2).split(";")
         return made
 
     def function(self, name: str, several: bool = False) -> str:
@@ -116,7 +119,7 @@ class Writer:
         return f"def {name}(p, a=0.25, q=TABLE, k=1):\n" + textwrap.indent("\n".join(lines), "    ") + "\n\n\n"
 
     def text(self) -> str:
-        parts = [HEAD, self.function("pair", True)]
+        parts = [self.head, self.function("pair", True)]
         for k in range(self.random.randint(1, 3)):
             parts.append(self.function(f"f{k}"))
             self.functions.append(f"f{k}")
@@ -124,9 +127,43 @@ class Writer:
         lines = ["a, s, t, k, M = x[0], 0.5, x, 1, A", *self.lines(2, 4)]
         calls = [self.fill(f"t = t * 0.5 + {{c}}{end}", 1) for end in ("", " * {n}")]
         body = [line.replace("return p", "return x") for line in [*lines, *calls]]
-        body.append("return np.sum(t * y) + s")
+        body.append(f"return {self.end}")
         parts.append("def program(x, y, A):\n" + textwrap.indent("\n".join(body), "    ") + "\n")
         return "".join(parts)
+
+
+def ordered(piece: str) -> bool:
+    """Whether a piece of a program asks what complex numbers do not answer."""
+    return any(word in piece for word in (" > ", "max", "sort", "float(", "zeros", "norm", "trunc"))
+
+
+class ComplexWriter(Writer):
+    """The same of complex numbers: in tables, arguments, results and what functions read outside."""
+
+    head = HEAD.replace("1.2]", "1.2j]").replace("0.9, -0.4]", "0.9j, -0.4 + 0.2j]")
+    numbers = [p for p in NUMBERS if not ordered(p)] + pieces("""
+1j * {n}|np.conj({n})|np.abs({v}[{i}])|np.real({n})|np.imag({n})|np.vdot({v}, {v})|({n} if abs({n}) > 0.6 else {n})
+np.exp(1j * np.real({n}))|np.trace({m} @ {m}.conj().T)""")
+    vectors = [p for p in VECTORS if not ordered(p)] + pieces("""
+{v} * 1j|{v}.conj()|np.abs({v})|{v}.real|{m}.conj().T @ {v}|{v} @ {m}.conj().T|np.where(np.abs({v}) > 0.5, {v}, {n})
+({m} @ {m}.conj().T)[{i}]|np.conj({m}.T) @ {v}""")
+    matrices = [p for p in MATRICES if not ordered(p)] + pieces("""
+{m}.conj().T|{m}.conj().T @ {m}|{m} @ {m}.conj().T|{m} * 1j|np.outer({v}, {v}.conj())|np.conj({m})|{m}.T.conj() @ {m}""")
+    body = [p for p in BODY if not ordered(p)] + pieces("""
+if abs({n}) > abs({n}):;    t = {v}|if abs({n}) > 0.4:;    M = {m}|if abs(np.sum(t)) > 6.0:;    raise ValueError("too large")
+U = {m}.conj().T;t = U @ {v};U[0] = {v};M = U @ M|H = M * {n};g = lambda u: H @ u * 1j;t = g({v}) - g(t)""")
+    end = "np.abs(np.sum(t * y) + s) ** 2"
+
+
+def complex_derivatives(function, args) -> dict:
+    """What each operator gives for a function of two complex vectors and a complex matrix."""
+    x, y, A = args
+    options = {"mode": "python", "debug": True}
+    return {
+        "value": lambda: ad.value_and_grad(function, wrt=(0, 1, 2), **options)(*args),
+        "one": lambda: ad.grad(function, wrt=2, **options)(*args),
+        "jvp": lambda: ad.jvp(function, args, (y, None, A), **options),
+        "linearize": lambda: ad.linearize(function, *args, **options)[1](y, x, A)}
 
 
 def derivatives(function, args) -> dict:
@@ -148,3 +185,9 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     text, chosen = Writer(seed).text(), random.Random(seed + 1)
     numbers = lambda *shape: np.array([chosen.uniform(-1, 1) for _ in range(int(np.prod(shape)))]).reshape(shape)
     return compared(seed, text, (numbers(3), numbers(3), numbers(3, 3)), derivatives)
+
+
+def attempt_complex(seed: int) -> tuple[Outcome, str]:
+    text, chosen = ComplexWriter(seed).text(), np.random.default_rng(seed + 1)
+    numbers = lambda *shape: (chosen.uniform(-1, 1, (*shape, 2)) @ np.array([1.0, 1j]))
+    return compared(seed, text, (numbers(3), numbers(3), numbers(3, 3)), complex_derivatives)

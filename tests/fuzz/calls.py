@@ -149,7 +149,7 @@ def results(found: dict) -> dict:
 def numbers(value) -> np.ndarray:
     if isinstance(value, (tuple, list)):
         return np.concatenate([numbers(v) for v in value]) if value else np.zeros(0)
-    return np.ravel(np.asarray(value, float))
+    return np.ravel(np.asarray(value, complex))
 
 
 def attempt(seed: int) -> tuple[Outcome, str]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...runtime.library_calls import CALLS
 from ..language import core
 from ..language.build import Builder, headed, integer, loops
 from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Merge, Ref, Store, Swap, Var, While
@@ -406,7 +407,8 @@ class Structure:
                 self.sets[out] = self.union(self.b, *numbers, *parts)
                 continue
             ref = out if isinstance(out, Ref) else Ref(out)
-            keep = (self.uncertain and ref.array not in self.own) or self.unknown.any(ref.prefix) or stmt.op == "add_matmul"
+            adds = stmt.op in CALLS and CALLS[stmt.op].adds
+            keep = (self.uncertain and ref.array not in self.own) or self.unknown.any(ref.prefix) or adds
             shape = ref.shape
 
             def element(b, index, ref=ref, keep=keep):

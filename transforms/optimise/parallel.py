@@ -28,9 +28,10 @@ from ..language.queries import allocated_in, allocations, is_access, is_loop
 from ..language.substitution import substitute
 from ..language.units import unit_of
 from .array_contraction import hoist_allocations
+from .product_accumulation import ADDING
 
 BLOCKS = 32
-PRODUCTS = ("matmul", "add_matmul", "gram", "complex_matmul")
+PRODUCTS = ("gram", *ADDING, *ADDING.values())
 SUMMED = (*core.FLOATS, "int64")
 SHARED = 1 << 20        # elements of which a buffer has a copy for each block, at most
 

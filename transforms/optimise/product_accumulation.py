@@ -7,22 +7,26 @@
             for j in range(m):
                 x_bar[t, i, j] += v[i, j]
 
-BLAS adds a product to what lies in memory at no cost. The loop must do nothing else, and nothing else may read the product.
+BLAS adds a product to what lies in memory at no cost. The loops must do nothing else, and nothing else may read the product.
+Axes of a known length may be written out, as those of the two parts of complex numbers are.
 A transposed store takes the product of the transposes: (a b)^T = b^T a^T.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 
+from ...runtime.library_calls import CALLS
 from ..language import core
 from ..language.build import integer
-from ..language.core import Alloc, Arr, Call, Comment, For, Function, Load, Ref, Store, array_of, walk
+from ..language.core import Alloc, Arr, Call, Comment, Const, For, Function, Load, Ref, Store, Var, array_of, walk
 from ..language.motion import facts_of
 from ..language.queries import calls_in
 from ..language.rewrite import without
 
-ADDING = {"matmul": "add_matmul"}
+ADDING = {name.removeprefix("add_"): name for name, call in CALLS.items() if call.adds}
 
 
 def accumulate(function: Function) -> Function:
@@ -31,21 +35,19 @@ def accumulate(function: Function) -> Function:
     if not calls:
         return function
     facts = facts_of(function)
-    alone = read_once(function, {c.outs[0] for c in calls})
+    alone = uses_of(function, {c.outs[0] for c in calls})
     gone: set = set()
     body = placed(function.body, alone, facts, gone)
     return replace(function, body=without_memory(body, gone)) if gone else function
 
 
-def read_once(function: Function, filled: set) -> set:
-    """Those buffers, each filled by one call, that one other statement mentions and nothing outside the program sees."""
-    uses: dict = {}
+def uses_of(function: Function, filled: set) -> dict:
+    """How many statements mention each of those buffers that nothing outside the program sees."""
+    uses = dict.fromkeys(filled - set(function.returns) - set(function.params), 0)
     for s in walk(function.body):
-        for x in core.operands(s):
-            a = array_of(x)
-            if isinstance(a, Arr) and not isinstance(s, Alloc):
-                uses[a] = uses.get(a, 0) + 1
-    return {a for a in filled if uses[a] == 2} - set(function.returns) - set(function.params)
+        for a in {array_of(x) for x in core.operands(s)} & uses.keys() if not isinstance(s, Alloc) else ():
+            uses[a] += 1
+    return uses
 
 
 def placed(block, alone, facts, gone: set) -> tuple:
@@ -55,7 +57,7 @@ def placed(block, alone, facts, gone: set) -> tuple:
             continue
         product = call.outs[0]
         for later in range(k + 1, len(block)):
-            made = taken_over(call, block[later], facts)
+            made = taken_over(call, block[later], alone, facts)
             if made is not None:
                 block[k], block[later] = None, made
                 gone.add(product)
@@ -65,33 +67,71 @@ def placed(block, alone, facts, gone: set) -> tuple:
     return tuple(s for s in block if s is not None)
 
 
-def taken_over(call: Call, stmt, facts) -> Call | None:
+def taken_over(call: Call, stmt, uses: dict, facts) -> Call | None:
     """The product straight into what a nest copies it to or adds it to; None if the nest does anything else."""
-    product = call.outs[0]
-    stops: dict = {}
-    for _ in product.shape:
-        inside = [s for s in stmt.body if not isinstance(s, Comment)] if isinstance(stmt, For) and plain(stmt) else []
-        if len(inside) != 1 and len(stops) + 1 < len(product.shape) or not inside:
-            return None
-        stops[stmt.index] = stmt.stop
-        stmt = inside[0]
-    if len(inside) != 2:
+    product, found = call.outs[0], moves(stmt)
+    if not found or len(found) + 1 != uses[product]:
         return None
-    load, store = inside
-    if not (isinstance(load, Load) and load.array is product and set(load.index) == set(stops)
-            and isinstance(store, Store) and store.value is load.var and store.array.dtype == product.dtype):
+    _, first, loops = found[0]
+    rank, target = len(product.shape), first.array
+    prefix = first.index[:len(first.index) - rank]
+    if target.dtype != product.dtype or target in {as_ref(x).array for x in call.args} or set(prefix) & set(loops):
         return None
-    prefix, place = store.index[:-len(stops)], store.index[-len(stops):]
-    if set(place) != set(stops) or set(prefix) & set(stops) or store.array in {as_ref(x).array for x in call.args}:
+    turned = rank == 2 and call.op == "matmul"
+    for axes in (tuple(range(rank)), *([(1, 0)] if turned else [])):
+        if all(load.array is product and store.array is target and store.accumulate == first.accumulate
+               and store.index == (*prefix, *(load.index[k] for k in axes)) for load, store, _ in found):
+            break
+    else:
         return None
-    whole = (*zip(load.index, product.shape, strict=True),
-             *zip(place, store.array.shape[len(prefix):], strict=True))
-    if not all(facts.same(stops[i], size) for i, size in whole):
+    if not all(facts.same(target.shape[len(prefix) + n], product.shape[k]) for n, k in enumerate(axes)) or not all_of(
+            product, found, facts):
         return None
     args = call.args
-    if place != load.index:
+    if axes == (1, 0) and turned:
         args = tuple(replace(x, transposed=not x.transposed) for x in map(as_ref, reversed(args)))
-    return replace(call, outs=(Ref(store.array, prefix),), op=ADDING[call.op] if store.accumulate else call.op, args=args)
+    return replace(call, outs=(Ref(target, prefix),), op=ADDING[call.op] if first.accumulate else call.op, args=args)
+
+
+def moves(stmt, stops: dict | None = None) -> list | None:
+    """(load, store, where the loops around end) for each element that a nest takes to another place; None if it does
+    anything else."""
+    if not (isinstance(stmt, For) and plain(stmt)):
+        return None
+    stops = {**(stops or {}), stmt.index: stmt.stop}
+    found: list = []
+    loads: dict = {}
+    for s in stmt.body:
+        match s:
+            case Comment():
+                pass
+            case Load():
+                loads[s.var] = s
+            case Store() if s.value in loads:
+                found.append((loads.pop(s.value), s, stops))
+            case _:
+                inner = moves(s, stops)
+                if inner is None:
+                    return None
+                found += inner
+    return None if loads else found
+
+
+def all_of(product: Arr, found: list, facts) -> bool:
+    """Whether the loads are those of every element of an array once, along an axis by a loop or one by one."""
+    first = found[0][0].index
+    looped = [k for k, i in enumerate(first) if isinstance(i, Var)]
+    listed = [k for k in range(len(first)) if k not in looped]
+    sizes = [s.value for s in (product.shape[k] for k in listed) if isinstance(s, Const)]
+    if len(sizes) != len(listed) or len(found) != math.prod(sizes):
+        return False
+    places = set()
+    for load, _, stops in found:
+        if {load.index[k] for k in looped} != set(stops) or len(looped) != len(stops) or not all(
+                facts.same(stops[load.index[k]], product.shape[k]) for k in looped):
+            return False
+        places.add(tuple(load.index[k] for k in listed))
+    return places == {tuple(map(integer, place)) for place in itertools.product(*map(range, sizes))}
 
 
 def plain(loop: For) -> bool:
@@ -108,4 +148,4 @@ def without_memory(block, gone) -> tuple:
     return without(block, lambda s: isinstance(s, Alloc) and s.array in gone)
 
 
-__all__ = ["accumulate"]
+__all__ = ["ADDING", "accumulate"]

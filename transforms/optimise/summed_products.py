@@ -22,7 +22,7 @@ from ..language.build import Builder, loops
 from ..language.core import Arr, Call, Comment, Const, For, Function, Let, Load, Store, Var
 from ..language.motion import facts_of
 from ..language.queries import calls_in
-from .product_accumulation import as_ref, plain, read_once, without_memory
+from .product_accumulation import as_ref, plain, uses_of, without_memory
 
 
 def sum_first(function: Function) -> Function:
@@ -31,7 +31,7 @@ def sum_first(function: Function) -> Function:
              and all(len(as_ref(x).shape) == 2 for x in s.args)]
     if not calls:
         return function
-    alone = read_once(function, {c.outs[0] for c in calls})
+    alone = {a for a, n in uses_of(function, {c.outs[0] for c in calls}).items() if n == 2}
     facts = facts_of(function)
     gone: set = set()
     body = visited(function.body, alone, facts, gone)

@@ -18,23 +18,26 @@ from ...language.core import FLOATS, Arr, Call, Const, For, Function, Print, Ref
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
 from ...language.names import defined_in, mentioned
-from ...language.ops import UNIT, Narrow
+from ...language.ops import UNIT, Narrow, is_complex, is_inexact
 from ...language.python_text import identifier
 from ...language.queries import allocated_in
 from ...language.substitution import with_own_arrays
 from ...language.units import Unit, call, with_called
 from ..arrays.aliases import with_twins
+from ..arrays.memory import give_memory
 from ..arrays.slices import add_least_sizes
 from ..journal import Attempt, begin_unit, bindings_changed, environments
 from ..loops.plan import Again
 from ..needs import AlwaysRaises, NeedsStatic, Raised
 from ..numbers.overflow import Integers, check_overflow
+from ..numbers.pairs import Complex, parts_of
 from ..numbers.words import with_words
 from ..state import Lowering
 from ..structures import rebuild
+from ..syntax.liveness import local_names, parameter_names
 from ..values import Array, Buffer, Closure, Scalar, Sequence, Static, Value, has_kinds, leaves
 from .recursion import recursion_depth
-from .unit_arrays import Parameters, at_call, handed, in_memory, is_plain, known_of_arrays, sizes_read
+from .unit_arrays import Parameters, at_call, handed, in_core, in_memory, is_plain, known_of_arrays, parts_given, sizes_read
 from .worth import Inlined, common
 
 LARGE = 4000                # variables of a program beyond which what was inlined before is a unit where it is called again
@@ -64,6 +67,8 @@ def kind_of(value: Value, arrays: bool = False):
         case Scalar(atom=Var() | Const() as atom, weak=weak, mixed=mixed, boxed=boxed) if not boxed and not has_kinds(
                 value) and type(atom.dtype) is not Narrow and atom.dtype in NUMBERS:
             return (atom.dtype, weak, mixed) if mixed else (atom.dtype, weak)
+        case Scalar(dtype=dtype, weak=weak, mixed=mixed) if is_complex(dtype) and not value.boxed and not has_kinds(value):
+            return (dtype, weak, mixed, *(repr(a) if isinstance(a, Const) else None for a in in_core(value)))
         case Static(value=v) if type(v) is float:           # a constant of the unit if all calls have the same
             return ("float64", True)
         case Static(value=v) if type(v) in (int, bool, str, type(None)) or isinstance(v, np.generic):
@@ -82,7 +87,8 @@ def kind_of(value: Value, arrays: bool = False):
 def captured_by(closure: Closure, seen: tuple = ()) -> list[Value] | None:
     """What the free names of an inner function mean, and its defaults; None if that may change in a call, or if it calls
     itself, directly or through others that are `seen`."""
-    names = {n.id for n in gast.walk(closure.node) if isinstance(n, gast.Name)}
+    own = local_names(closure.node) | parameter_names(closure.node)
+    names = {n.id for n in gast.walk(closure.node) if isinstance(n, gast.Name)} - own
     if any(isinstance(n, (gast.Nonlocal, gast.Global)) for n in gast.walk(closure.node)):
         return None
     found: list = [*closure.defaults, *(closure.keyword_defaults or {}).values()]
@@ -97,7 +103,7 @@ def captured_by(closure: Closure, seen: tuple = ()) -> list[Value] | None:
         if more is None:
             return None
         found += more
-    return found if all(isinstance(v, (Scalar, Static, Closure, Buffer)) or kind_of(v) is not None for v in found) else None
+    return found if all(isinstance(v, (Scalar, Static, Closure, Array)) or kind_of(v) is not None for v in found) else None
 
 
 def is_constant(value: Value) -> TypeGuard[Static]:
@@ -119,7 +125,7 @@ def key_of(lo: Lowering, function, args, kwargs):
     given = [leaf for v in (*args, *kwargs.values()) for leaf in leaves(v)]
     lo.units.kept += [leaf for leaf in given if isinstance(leaf, Static)]           # which keys know by identity
     numbers = [leaf for leaf in given if isinstance(leaf, (Scalar, Array))]
-    if len(numbers) > MOST or not any(x.dtype in FLOATS for x in numbers):
+    if len(numbers) > MOST or not any(is_inexact(x.dtype) for x in numbers):
         return None
     return kinds, tuple(kwargs)
 
@@ -185,6 +191,9 @@ def made_unit(lo: Lowering, key, function, name, given, arrays, hints, args, kwa
     key = (*key, fixed, arrays, *map(id, captured))
     lo.units.kept += captured
     if key not in lo.units_made:
+        for v in captured:
+            if isinstance(v, Array):
+                give_memory(lo, v)
         before = Attempt(lo)
         begin_unit(lo)
         try:
@@ -202,7 +211,7 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
     floors, facts.floors = facts.floors, {}         # what checks have made known here need not hold at other calls
     facts.forget_since({})
     own, sizes = parameters(lo, given, arrays, hints)
-    params = tuple(dict.fromkeys(v.arr if isinstance(v, Buffer) else v.atom for v in own if isinstance(v, (Scalar, Buffer))))
+    params = tuple(dict.fromkeys(x for v in own for x in in_core(v) if isinstance(x, (Arr, Var))))
     rest = iter(own)
     envs, drawn, mutated = environments(lo), lo.drawn, set(lo.mutated)
     lo.watching.append(reads)
@@ -224,8 +233,8 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
             or written(block) - buffers or any(map(needs_its_place, walk(block)))):
         return None
     result = rebuild(result, iter(found))
-    atoms = (leaf.arr if isinstance(leaf, Buffer) else leaf.atom for leaf in found if isinstance(leaf, (Scalar, Buffer)))
-    returns = tuple(dict.fromkeys(x for x in atoms if x not in params and (x in buffers or isinstance(x, Var))))
+    atoms = dict.fromkeys(x for leaf in found for x in in_core(leaf))
+    returns = tuple(x for x in atoms if x not in params and (x in buffers or isinstance(x, Var)))
     defined = defined_in(block) | set(params) | set(sizes)
     used = (*mentioned(block), *returns, *(s for a in buffers for s in a.shape))
     free = [x for x in dict.fromkeys(used) if isinstance(x, (Var, Arr)) and x not in defined]
@@ -268,13 +277,20 @@ def parameter(lo: Lowering, value: Value, hint: str) -> Value:
     """A parameter of a unit in the place of a number that it is called with; what is known now stays."""
     if not isinstance(value, Scalar):
         return value
-    var = Var(hint, value.atom.dtype)
-    lo.b.facts.number(var)
-    lo.b.facts.home[var] = None
-    lo.sizes.add(var)                           # messages may show it
-    if isinstance(value.atom, Var) and value.atom in lo.python_integers:
-        lo.python_integers[var] = lo.python_integers[value.atom]
-    return Scalar(var, value.weak, value.mixed)
+
+    def own(atom, hint: str):
+        var = Var(hint, atom.dtype)
+        lo.b.facts.number(var)
+        lo.b.facts.home[var] = None
+        lo.sizes.add(var)                           # messages may show it
+        if isinstance(atom, Var) and atom in lo.python_integers:
+            lo.python_integers[var] = lo.python_integers[atom]
+        return var
+    if is_complex(value.dtype):
+        re, im = (a if isinstance(a, Const) else own(a, hint + part)
+                  for a, part in zip(parts_of(value.atom), ("_re", "_im"), strict=True))
+        return Scalar(Complex(re, im), value.weak, value.mixed)
+    return Scalar(own(value.atom, hint), value.weak, value.mixed)
 
 
 def emit_call(lo: Lowering, made: Made, given) -> Value:
@@ -288,12 +304,13 @@ def emit_call(lo: Lowering, made: Made, given) -> Value:
             own.append(leaf)
             if isinstance(leaf, Array):
                 seen.add(k)
-    atoms = [handed(lo, leaf) if isinstance(leaf, Array) else leaf.atom for leaf in own]
-    values: dict = dict(zip(made.params, own, strict=True))
-    sizes: dict = {p: leaf.atom for p, leaf in values.items() if isinstance(leaf, Scalar)}
-    sizes.update((s, t) for p, leaf in values.items() if isinstance(leaf, Array)
-                 for s, t in zip(p.shape, leaf.shape, strict=True) if isinstance(s, Var))
-    outs = tuple(lo.b.alloc("v", r.dtype, [at_call(lo, s, sizes) for s in r.shape]) if isinstance(r, Arr)
+    atoms = [x for leaf in own for x in ((handed(lo, leaf),) if isinstance(leaf, Array) else parts_given(leaf))]
+    values: dict = dict(zip(made.params, atoms, strict=True))
+    arrays = dict(zip([p for p in made.params if isinstance(p, Arr)], [v for v in own if isinstance(v, Array)], strict=True))
+    sizes: dict = {p: atom for p, atom in values.items() if isinstance(p, Var)}
+    sizes.update((s, t) for p, leaf in arrays.items()
+                 for s, t in zip(p.shape[:leaf.rank], leaf.shape, strict=True) if isinstance(s, Var))
+    outs = tuple(lo.b.alloc("v", r.dtype, [at_call(lo, s, sizes) for s in r.shape], pairs=r.pairs) if isinstance(r, Arr)
                  else Var(made.unit.name if r.hint == "t" else r.hint, r.dtype) for r in made.returns)
     for k, out in enumerate(outs):
         if isinstance(out, Var):
@@ -302,18 +319,18 @@ def emit_call(lo: Lowering, made: Made, given) -> Value:
                 lo.python_integers[out] = made.integers[k]
     captured = (Ref(a) if isinstance(a, Arr) else a for a in made.captured)
     lo.b.add(call(made.unit, outs, (*atoms, *captured), lo.b.loc))
-    results = dict(zip(made.returns, outs, strict=True))
-    buffers = {r: Buffer(out) for r, out in results.items() if isinstance(out, Arr)}
+    values.update(zip(made.returns, outs, strict=True))
+    buffers = {r: Buffer(out) for r, out in zip(made.returns, outs, strict=True) if isinstance(out, Arr)}
 
     def at_the_call(leaf):
         if isinstance(leaf, Scalar):
-            given = values.get(leaf.atom)
-            return Scalar(given.atom if given is not None else results.get(leaf.atom, leaf.atom), leaf.weak, leaf.mixed)
+            own = [values.get(a, a) for a in in_core(leaf)]
+            return Scalar(Complex(*own) if is_complex(leaf.dtype) else own[0], leaf.weak, leaf.mixed)
         if not isinstance(leaf, Buffer):
             return leaf
         if leaf.arr in buffers:
             buffers[leaf.arr].order = leaf.order
-        return buffers.get(leaf.arr) or values.get(leaf.arr, leaf)
+        return buffers.get(leaf.arr) or arrays.get(leaf.arr, leaf)
     return rebuild(made.result, iter([at_the_call(leaf) for leaf in leaves(made.result)]))
 
 

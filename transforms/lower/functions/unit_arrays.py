@@ -9,20 +9,33 @@ from __future__ import annotations
 
 from ...language.build import FOLD, integer
 from ...language.core import FLOATS, Arr, Const, Let, Ref, Var
-from ...language.ops import Narrow
-from ..arrays.arrays import as_ref
+from ...language.ops import PARTS, Narrow, is_complex
+from ..arrays.arrays import as_ref, pairs_ref
 from ..arrays.layout import order_of, parameters_behind
 from ..arrays.memory import force
+from ..numbers.pairs import parts_of
 from ..state import Lowering
-from ..values import Array, Buffer, Delayed, FancyRead, Transposed, Value, View, expression, leaves
+from ..values import Array, Buffer, Delayed, FancyRead, Scalar, Transposed, Value, View, expression, leaves
 
-DTYPES = (*FLOATS, "int64", "bool")
+DTYPES = (*FLOATS, *PARTS, "int64", "bool")
 
 
 def is_plain(value: Array) -> bool:
-    """Whether an array can be handed to a unit: of one axis or more, no list, nothing complex, no narrow integers."""
+    """Whether an array can be handed to a unit: of one axis or more, no list, no narrow integers."""
     return bool(value.rank) and value.dtype in DTYPES and type(value.dtype) is not Narrow and not (
         value.is_list or value.boxed)
+
+
+def in_core(value: Value) -> tuple:
+    """A number's atoms, two if it is complex, or an array's memory: what a unit takes or returns for a leaf."""
+    if isinstance(value, Scalar):
+        return parts_of(value.atom) if is_complex(value.dtype) else (value.atom,)
+    return (value.arr,) if isinstance(value, Buffer) else ()
+
+
+def parts_given(value: Scalar) -> list:
+    """The atoms that a unit takes for a number: constant parts of complex numbers are constants of the unit."""
+    return [a for a in in_core(value) if not (is_complex(value.dtype) and isinstance(a, Const))]
 
 
 def memory_of(value: Array):
@@ -68,7 +81,9 @@ class Parameters:
         if which not in self.arrays:
             names = [f"{hint}_{k}" if value.rank > 1 else f"{hint}_size" for k in range(value.rank)]
             shape = tuple(map(self.size, sizes, names))
-            self.arrays[which] = Buffer(Arr(hint, value.dtype, shape))
+            if pairs := is_complex(value.dtype):
+                shape = (*shape, integer(2))
+            self.arrays[which] = Buffer(Arr(hint, PARTS.get(value.dtype, value.dtype), shape, pairs=pairs))
             self.arrays[which].order = "?"              # another call may give it in another order
         return self.arrays[which]
 
@@ -144,10 +159,11 @@ def at_call(lo: Lowering, size, values: dict):
 def handed(lo: Lowering, value: Array) -> Ref:
     """An array as an argument of a unit: memory as it lies, or a copy of a view."""
     if not isinstance(value, Transposed):
-        found = as_ref(lo, value)
+        found = (pairs_ref if is_complex(value.dtype) else as_ref)(lo, value)
         if not found.transposed:
             return found
     return Ref(force(lo, value).arr)
 
 
-__all__ = ["Parameters", "at_call", "handed", "in_memory", "is_plain", "known_of_arrays", "memory_of", "sizes_read"]
+__all__ = ["Parameters", "at_call", "handed", "in_core", "in_memory", "is_plain", "known_of_arrays", "memory_of",
+           "parts_given", "sizes_read"]

@@ -20,7 +20,7 @@ from ..arrays.loop_nests import branch
 from ..arrays.points import numpys_number, numpys_own
 from ..state import Lowering
 from ..table import lowers
-from ..values import Array, GrowList, Part, Scalar, Sequence, Static, Value, is_number, known_as, leaves
+from ..values import Array, Delayed, GrowList, Part, Scalar, Sequence, Static, Value, is_number, known_as, leaves
 from .conversions import cast, dtype_of, is_weak, truth
 from .integer_operations import as_taken
 from .pairs import Complex, is_zero, parts_of
@@ -171,7 +171,10 @@ def conjugated(lo, x):
         return Complex(re, lo.b.let("neg", im, dtype=im.dtype))
     if is_number(x):
         return Scalar(conjugate(lo, lo.atom(x)), is_weak(lo, x))
-    return map_arrays(lo, lambda lo, atoms: conjugate(lo, atoms[0]), (x,), x.dtype)
+    made = map_arrays(lo, lambda lo, atoms: conjugate(lo, atoms[0]), (x,), x.dtype)
+    if isinstance(made, Delayed):
+        made.conjugate_of = x
+    return made
 
 
 @lowers(np.angle)

@@ -97,7 +97,21 @@ def one_product(lo, a, b, kind):
     if not is_complex(kind) and (a.rank == 1 and is_part(b) or b.rank == 1 and is_part(a)):
         return one_pass(lo, b, a, 0, kind) if a.rank == 1 else one_pass(lo, a, b, 1, kind)
     shape = (a.shape[:-1] if a.rank == 2 else ()) + (b.shape[1:] if b.rank == 2 else ())
+    if (first := conjugate_transpose_of(a)) is not None:
+        return library_call(lo, "matmul_cn", shape, kind, first, b)
+    if a.rank == 2 and (second := conjugate_transpose_of(b)) is not None:
+        return library_call(lo, "matmul_nc", shape, kind, a, second)
     return library_call(lo, "matmul", shape, kind, a, b)
+
+
+def conjugate_transpose_of(a) -> Array | None:
+    """What a matrix is the conjugate transpose of, unless it has memory of its own, which may have been written."""
+    match a:
+        case Transposed(source=Delayed(forced=None, conjugate_of=Array() as made_of), rank=2):
+            return made_of
+        case Delayed(forced=None, conjugate_of=Transposed(source=source), rank=2):
+            return source
+    return None
 
 
 def is_part(a) -> bool:
