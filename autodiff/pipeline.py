@@ -95,7 +95,7 @@ def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loo
     calls, array_calls: whether functions of numbers, and of arrays, may stay calls.
     """
     widened: dict = {}
-    units = Units(enabled=calls, arrays=array_calls)
+    units = Units(enabled=calls, arrays=array_calls, lengths=calls)
     began = time.perf_counter()
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:
@@ -107,9 +107,9 @@ def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loo
             widened[e.place] = e.dtype
             continue
         except AutodiffError:
-            if not units.chosen:
+            if not (units.chosen or units.stayed):
                 raise
-            units = Units(enabled=False)        # what is not known of a call's results may be known of the statements
+            units = Units(enabled=False)        # what is not known of a call's results, or of lengths, may be known of statements
             continue
         if units.grew():
             continue

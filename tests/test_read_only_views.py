@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, value_and_grad
+from autodiff import AutodiffError, check_grads, grad, value_and_grad
 from autodiff.errors import ReadOnlyArray
 
 from .support import module_of
@@ -84,3 +84,37 @@ def test_what_numpy_would_write_is_refused(form, statement):
     with pytest.raises(AutodiffError) as raised:
         value_and_grad(f, wrt="x", mode="python")(A, X, 9.0)
     assert not isinstance(raised.value, ReadOnlyArray)
+
+
+def chosen(x):
+    """Where the array before a loop is not to be written on one path, the loop makes others all the same."""
+    t = x
+    if x[0] > 0.1:
+        t = np.outer(x, x).diagonal()
+    for k in range(3):
+        t = t + 0.5 * k
+    u = np.broadcast_to(x[0], (3,)) if x[0] > 0.1 else x * 1.0
+    for k in range(70):
+        u = np.sin(u) + 0.01 * k
+    for row in np.eye(3):
+        u = u + row * u[0]
+    return np.sum(t * x * u)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_loops_over_what_may_not_be_written(sign):
+    x = sign * np.array([0.3, 0.2, 0.5])
+    assert abs(grad(chosen, mode="python").primal(x) - chosen(x)) < 1e-14
+    assert check_grads(chosen, (x,), mode="python").worst < 1e-6
+
+
+def test_writes_after_such_loops_are_refused():
+    def written(x):
+        u = np.broadcast_to(x[0], (3,)) if x[0] > 0.1 else x * 1.0
+        for k in range(3):
+            u = np.sin(u)
+        u[0] = 2.0
+        return np.sum(u)
+    with pytest.raises(AutodiffError, match="may be one that cannot be") as told:
+        grad(written, mode="python")(np.array([0.3, 0.2, 0.5]))
+    assert "u[0] = 2.0" in str(told.value)

@@ -28,7 +28,7 @@ class Around:
     conditions: list[tuple[Atom, bool]] = field(default_factory=list)       # of branches, with whether they hold
     branches: int = 0
     loops: list[tuple[Plan, list[dict]]] = field(default_factory=list)      # with what names meant before them
-    static_trips: list[bool] = field(default_factory=lambda: [False])       # of loops, whether they may be unrolled
+    static_trips: list[bool | str] = field(default_factory=lambda: [False])     # of loops, whether they may be unrolled
     mark: tuple | None = UNMARKED               # of the loop whose condition is being lowered: its checkpoints
     temporaries: list[Value] = field(default_factory=list)      # of expressions whose other parts are being evaluated
     writes: list[Arr] = field(default_factory=list)             # buffers that were written, in the order of the text
@@ -113,7 +113,7 @@ class Lowering:
         self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
         self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
         self.integers_by_path: set = set()      # memory of floats that NumPy has as integers on some path
-        self.read_only_by: dict = {}            # memory that is one of two arrays -> whether it is one not to be written
+        self.read_only_by: dict = {}            # memory that is one of two arrays -> whether not to be written, if known
         self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
         self.size_choices: dict = {}            # such a size -> the condition that chooses, if it is chosen by one
         self.size_joins: dict = {}              # such a size -> the name that the branch leaves, and where

@@ -86,20 +86,25 @@ def least(lo: Lowering, variables) -> int:
     return product
 
 
-def order_of(lo: Lowering, value: Array) -> str | None:
-    """How NumPy keeps the axes of this array when it copies: "C", "F", or None if that is not known."""
+def order_of(lo: Lowering, value: Array, known: dict | None = None) -> str | None:
+    """How NumPy keeps the axes of this array when it copies: "C", "F", or None if that is not known. known: the orders of
+    arrays that it may be made of in several ways."""
     if value.rank < 2:
         return "C" if value.order != "?" else None
     if isinstance(value, FancyRead):
         return value.order
     if isinstance(value, View) and not isinstance(value, Part):
-        return order_of_view(lo, value)
+        return order_of_view(lo, value, {} if known is None else known)
     if value.order is not None:
         return None if value.order == "?" else value.order
-    found = {order_of(lo, s) for s in sources_of(value)}
-    if value.elementwise:
-        return "C" if "C" in found or not found else None if None in found else "F"
-    return "C" if found <= {"C"} else None
+    known = {} if known is None else known
+    if id(value) not in known:
+        found = {order_of(lo, s, known) for s in sources_of(value)}
+        if value.elementwise:
+            known[id(value)] = "C" if "C" in found or not found else None if None in found else "F"
+        else:
+            known[id(value)] = "C" if found <= {"C"} else None
+    return known[id(value)]
 
 
 def sources_of(value: Array) -> list[Array]:
@@ -186,9 +191,9 @@ def lying_in_order(lo: Lowering) -> set[Arr]:
         lo.touched.get(arr, -1) > a.at for v in (a.value, a.made) for arr in memory(v))))
 
 
-def order_of_view(lo: Lowering, view: View) -> str | None:
+def order_of_view(lo: Lowering, view: View, known: dict) -> str | None:
     axes = axes_kept(view)
-    source = order_of(lo, view.source)
+    source = order_of(lo, view.source, known)
     if axes is None or source is None:
         return "C" if view.laid is not None and contiguous(lo, view) else None
     kept = [a for (a, _), s in zip(axes, view.shape, strict=True) if s != ONE]

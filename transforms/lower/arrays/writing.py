@@ -158,11 +158,14 @@ def check_writable(lo: Lowering, arr: Arr) -> None:
     if arr in lo.parameters:
         lo.mutated.add(arr)
     note_write(lo, arr)
-    if arr in lo.read_only_by:
-        must(lo, lo.b.let("not", lo.read_only_by[arr], dtype="bool"), "ValueError", "assignment destination is read-only")
     lo.apart |= with_twins(lo, [arr]) & lo.parameters
     if lo.own_copies:
         return
+    if arr in lo.read_only_by:
+        if lo.read_only_by[arr] is None:
+            raise lo.error(UnsupportedSyntax, f"{name_of_memory(lo, arr, 'an array')} is written to, and may be one that "
+                           "cannot be, by the path and the iteration", "make it a copy before the loop: x.copy()")
+        must(lo, lo.b.let("not", lo.read_only_by[arr], dtype="bool"), "ValueError", "assignment destination is read-only")
     outside = {h[0] for h in lo.hidden if h[1] is not None}
     if outside and outside & stood_for(lo, [arr]):
         raise lo.error(UnsupportedSyntax, *WRITES_OUTSIDE)

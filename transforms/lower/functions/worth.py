@@ -47,6 +47,7 @@ class Units:
     arrays: whether functions of arrays may be units, too; chosen: those that are units, with the numbers that are constants
     of theirs, else None, and what is known of their arrays; refused: those that cannot be;
     inlined: the others, of the last lowering; kept: what keys know by its identity.
+    lengths: whether arrays may change their length in loops that could be written out; stayed: whether some were to.
     """
 
     enabled: bool = True
@@ -57,6 +58,8 @@ class Units:
     kept: list = field(default_factory=list)
     hurried: bool = False
     rounds: int = 0
+    lengths: bool = False
+    stayed: bool = False
 
     def grew(self) -> bool:
         """Whether the program that was lowered last has calls that should be units when it is lowered again."""

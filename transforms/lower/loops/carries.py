@@ -207,8 +207,9 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
             return buffer, ("copy", buffer, first)
         if isinstance(leaf, Delayed) and leaf.rank:
             leaf = force(lo, leaf, name)
-        if kind == "swap" and not isinstance(leaf, Buffer):
-            leaf = keep_list(lo, force(lo, leaf, name, copy=True), leaf)
+        if kind == "swap" and (not isinstance(leaf, Buffer) or leaf.arr in lo.read_only_by):
+            leaf, given = keep_list(lo, force(lo, leaf, name, copy=True), leaf), leaf
+            note_fixed(lo, leaf, given)
         if isinstance(leaf, Buffer):
             take_integers(lo, plan, key, leaf.arr, leaf)
         return leaf, ("array", leaf)
@@ -247,14 +248,22 @@ def own_buffer(lo: Lowering, name, leaf, dtype=None) -> Buffer:
     """A buffer that only this loop writes, holding the initial value."""
     fresh = leaf.forced if isinstance(leaf, Delayed) and leaf.forced is not None else leaf
     if isinstance(fresh, Buffer) and dtype in (None, fresh.dtype) and fresh.arr not in lo.parameters \
-            and not any(seen_by_another(lo, a, name) for a in with_twins(lo, {fresh.arr})) and allocated_here(lo, fresh.arr):
+            and not any(seen_by_another(lo, a, name) for a in with_twins(lo, {fresh.arr})) and allocated_here(
+                lo, fresh.arr) and fresh.arr not in lo.read_only_by:
         return fresh
     arr = lo.b.alloc(name.lstrip("%"), dtype or leaf.dtype, leaf.shape)
     target = Buffer(arr)
     note_held(lo, target, leaf)
     keep_list(lo, target, leaf)
     assign_own(lo, target, leaf)
+    note_fixed(lo, target, fresh)
     return target
+
+
+def note_fixed(lo: Lowering, made: Buffer, leaf) -> None:
+    """Where what a loop starts with cannot be written on some path, what it is in an iteration cannot be told."""
+    if getattr(leaf, "arr", None) in lo.read_only_by:
+        lo.read_only_by[made.arr] = None
 
 
 def allocated_here(lo: Lowering, arr) -> bool:

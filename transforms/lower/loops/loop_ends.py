@@ -61,7 +61,7 @@ from .bindings import assign_own, changed_unseen, joins_of, rebound_objects
 from .carried_shapes import chosen_from, fill_sized, template_of, unrelated, varies
 from .carries import learn_integers
 from .induction_variables import change_of, counted, learn_rising, starts_in_sight
-from .plan import Again
+from .plan import LENGTHS, Again
 
 
 def close_names(lo: Lowering, stmt, plan, state, code):
@@ -183,8 +183,7 @@ def as_option(lo: Lowering, name, head: Value, tail: Value, plan) -> Value:
             isinstance(o, Closure) or isinstance(o, Static) and not is_number(o) for o in options)):
         return tail
     if isinstance(head, Either):
-        made = as_either(lo, tail, [option_key(o) for o in head.options], lambda k: head.options[k])
-        if made is not None:
+        if (made := as_either(lo, tail, [option_key(o) for o in head.options], lambda k: head.options[k])) is not None:
             return made
     elif lo.around.static_trips[-1]:
         return tail                                     # to be unrolled
@@ -381,10 +380,11 @@ def seen_elsewhere(lo: Lowering, arrs, names, stmt) -> bool:
     return False
 
 
-def may_agree(lo: Lowering, p, q) -> bool:
-    """Whether the program checks that sizes agree, as another one writes the loop out: of arguments, or a number beside."""
-    return lo.boundscheck is True and not lo.sizes.isdisjoint((p, q)) and all(
-        s in lo.sizes or isinstance(s, Const) and s.value > 1 for s in (p, q))
+def may_stay(lo: Lowering, p, q) -> bool:
+    """Whether a loop stays one whose sizes may differ: those of arguments, or a number beside, are checked to agree."""
+    trips = lo.around.static_trips[-1]
+    return not trips or trips == LENGTHS and varies(lo, q, p) or lo.boundscheck is True and not lo.sizes.isdisjoint(
+        (p, q)) and all(s in lo.sizes or isinstance(s, Const) and s.value > 1 for s in (p, q))
 
 
 def copy_back(lo: Lowering, copies, plan) -> None:
@@ -407,7 +407,7 @@ def copy_back(lo: Lowering, copies, plan) -> None:
         if not same_dtype(promote(buffer.dtype, end.dtype), buffer.dtype):
             plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
         for p, q in zip(buffer.shape, end.shape, strict=True):
-            if not same_size(lo, p, q) and lo.around.static_trips[-1] and not may_agree(lo, p, q):
+            if not same_size(lo, p, q) and not may_stay(lo, p, q):
                 raise NeedsStatic(lo.error(TypeConflict, f"{named(key[0])} changes its shape in the loop"))
             careful = lo.boundscheck in CAREFUL
             joins = joins_of(lo, q) - plan.one_size
@@ -477,8 +477,8 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
     rebind(lo, after.values())
     if code_var is not None:
         lo.env["%exit"] = Scalar(lo.results.pop(code_var))
-    else:
-        lo.env["%exit"] = Static(FALLS)
+        return
+    lo.env["%exit"] = Static(FALLS)
 
 
 def result_of(lo: Lowering, head, tail, out, after: dict) -> Value:
@@ -486,8 +486,8 @@ def result_of(lo: Lowering, head, tail, out, after: dict) -> Value:
     if isinstance(head, (Sequence, Mapping, Record, Maybe)) or head.inside():
         if head.inside():
             next(out)
-        made = with_children(head, [result_of(lo, h, t, out, after)
-                                    for h, t in zip(children(head), children(tail), strict=True)])
+        both = zip(children(head), children(tail), strict=True)
+        made = with_children(head, [result_of(lo, h, t, out, after) for h, t in both])
     else:
         made = rebuild(head, out)
         if made is not head:

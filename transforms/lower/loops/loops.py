@@ -18,7 +18,7 @@ import gast
 
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Carry, Const, For, If, Merge, Var, While, written
-from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ...language.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..arrays.loop_nests import branch
 from ..arrays.memory import force
 from ..checks import must
@@ -27,7 +27,7 @@ from ..containers.lists import prepare_lists
 from ..containers.sharing import children, is_object
 from ..functions.names import ITERATED, raised_here
 from ..journal import Attempt, environments, restore
-from ..needs import NeedsStatic, Raised
+from ..needs import AlwaysRaises, NeedsStatic, Raised
 from ..numbers.conversions import as_value, parameter_behind
 from ..state import Lowering
 from ..syntax.catching import errors_caught, run_block
@@ -60,9 +60,10 @@ from .iteration import iterate_range, note_written_out
 from .iterators import gone_through, unchanged_by_loop
 from .lazy_loops import plain_loop
 from .loop_ends import close_names, finish_loop
-from .plan import Again, Plan
+from .plan import LENGTHS, Again, Plan
 
 UNROLL_LIMIT = 64
+FEW = 8                     # iterations that are written out rather than have arrays change their length
 
 
 # -- iteration --------------------------------------------------------------------------------------------
@@ -123,6 +124,8 @@ def exec_for(lo: Lowering, stmt, rest):
     except NeedsStatic as e:
         if not isinstance(length, Const) or length.value > UNROLL_LIMIT:
             raise unrolled_by(lo, value, e) from None
+        if length.value > FEW and stays(lo, stmt, value):
+            return
         iterable = lo.iterate(value)
         items = tuple(iterable.item(integer(k)) for k in range(length.value))
         unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range))
@@ -131,6 +134,21 @@ def exec_for(lo: Lowering, stmt, rest):
         lo.env.pop(name, None)
     unchanged_by_loop(lo, run_over)
     after_loop(lo, stmt)
+
+
+def stays(lo: Lowering, stmt, value) -> bool:
+    """Whether a loop that could be written out stays a loop, its arrays in memory of lengths known when it runs."""
+    if not lo.units.lengths:
+        return False
+    lo.units.stayed, lo.around.static_trips[-1] = True, LENGTHS
+    before = Attempt(lo)
+    try:
+        dynamic_for(lo, stmt, value)
+    except (AutodiffError, AlwaysRaises, NeedsStatic, Raised):
+        before.undo(lo)
+        lo.plans.pop(place_of_plan(lo, stmt), None)
+        return False
+    return True
 
 
 def unrolled_by(lo: Lowering, value, e: NeedsStatic) -> NeedsStatic:
@@ -260,9 +278,13 @@ def dynamic_for(lo: Lowering, stmt, value) -> None:
         stmt, names, plan, start, stop, step, item, b, kept, arrays))
 
 
+def place_of_plan(lo: Lowering, stmt) -> tuple:
+    return id(stmt), tuple(id(f) for f in lo.frames)
+
+
 def attempt_loop(lo: Lowering, stmt, names, attempt) -> None:
     force_live(lo, stmt)
-    plan = lo.plans.setdefault((id(stmt), tuple(id(f) for f in lo.frames)), Plan())
+    plan = lo.plans.setdefault(place_of_plan(lo, stmt), Plan())
     lo.keep_alive.append(stmt)
     for _ in range(24):
         before = Attempt(lo)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..functions.frames import Frame
 
+LENGTHS = "lengths"         # of a loop that could be written out: it stays one if arrays change their length
+
 
 class Again(Exception):
     """A guess about a loop was wrong: lower it again with what was learnt. `plan` says which loop, if not the innermost."""
