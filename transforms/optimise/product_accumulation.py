@@ -16,10 +16,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import integer
-from ..language.core import Alloc, Arr, Call, Comment, For, Function, Load, Ref, Store, array_of, walk
+from ..language.core import Arr, Function, Ref, array_of, walk
 from ..language.motion import facts_of
-from ..language.queries import calls_in
+from ..language.queries import acting, called, calls_in, is_allocation, is_plain, loads, stores
 from ..language.rewrite import without
 
 ADDING = {"matmul": "add_matmul"}
@@ -43,7 +42,7 @@ def read_once(function: Function, filled: set) -> set:
     for s in walk(function.body):
         for x in core.operands(s):
             a = array_of(x)
-            if isinstance(a, Arr) and not isinstance(s, Alloc):
+            if isinstance(a, Arr) and not is_allocation(s):
                 uses[a] = uses.get(a, 0) + 1
     return {a for a in filled if uses[a] == 2} - set(function.returns) - set(function.params)
 
@@ -51,7 +50,7 @@ def read_once(function: Function, filled: set) -> set:
 def placed(block, alone, facts, gone: set) -> tuple:
     block = [core.with_blocks(s, lambda inner: placed(inner, alone, facts, gone)) for s in block]
     for k, call in enumerate(block):
-        if not (isinstance(call, Call) and call.op in ADDING and call.outs[0] in alone):
+        if called(call) not in ADDING or call.outs[0] not in alone:
             continue
         product = call.outs[0]
         for later in range(k + 1, len(block)):
@@ -65,21 +64,21 @@ def placed(block, alone, facts, gone: set) -> tuple:
     return tuple(s for s in block if s is not None)
 
 
-def taken_over(call: Call, stmt, facts) -> Call | None:
+def taken_over(call, stmt, facts):
     """The product straight into what a nest copies it to or adds it to; None if the nest does anything else."""
     product = call.outs[0]
     stops: dict = {}
     for _ in product.shape:
-        inside = [s for s in stmt.body if not isinstance(s, Comment)] if isinstance(stmt, For) and plain(stmt) else []
+        inside = acting(stmt.body) if is_plain(stmt) else []
         if len(inside) != 1 and len(stops) + 1 < len(product.shape) or not inside:
             return None
         stops[stmt.index] = stmt.stop
         stmt = inside[0]
-    if len(inside) != 2:
+    if not len(inside) == 2 == len(loads(inside[:1])) + len(stores(inside[1:])):
         return None
     load, store = inside
-    if not (isinstance(load, Load) and load.array is product and set(load.index) == set(stops)
-            and isinstance(store, Store) and store.value is load.var and store.array.dtype == product.dtype):
+    if not (load.array is product and set(load.index) == set(stops)
+            and store.value is load.var and store.array.dtype == product.dtype):
         return None
     prefix, place = store.index[:-len(stops)], store.index[-len(stops):]
     if set(place) != set(stops) or set(prefix) & set(stops) or store.array in {as_ref(x).array for x in call.args}:
@@ -94,18 +93,13 @@ def taken_over(call: Call, stmt, facts) -> Call | None:
     return replace(call, outs=(Ref(store.array, prefix),), op=ADDING[call.op] if store.accumulate else call.op, args=args)
 
 
-def plain(loop: For) -> bool:
-    return (not loop.carries and loop.exit is None and loop.trip is None and loop.start == integer(0)
-            and loop.step == integer(1))
-
-
 def as_ref(x) -> Ref:
     return Ref(x) if isinstance(x, Arr) else x
 
 
 def without_memory(block, gone) -> tuple:
     """The block without the memory of what is gone."""
-    return without(block, lambda s: isinstance(s, Alloc) and s.array in gone)
+    return without(block, lambda s: is_allocation(s) and s.array in gone)
 
 
 __all__ = ["accumulate"]
