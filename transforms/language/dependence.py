@@ -11,21 +11,7 @@ Programming, Wiley 1986, section 12.2 (elimination).
 from __future__ import annotations
 
 from . import core
-from .core import (
-    Arr,
-    Const,
-    Function,
-    Ref,
-    Swap,
-    Var,
-    array_of,
-    bound_inside,
-    defined,
-    known_value,
-    results,
-    sub_blocks,
-    walk,
-)
+from .core import Arr, Function, Ref, Swap, Var, array_of, bound_inside, defined, known_value, results, sub_blocks, walk
 from .facts import Facts
 from .queries import called, is_access, is_allocation, is_branch, is_load, is_loop, is_range, is_store, operation
 
@@ -319,4 +305,4 @@ def eliminate(inequalities) -> bool:
                 inequalities.append(({u: k for u, k in terms.items() if k}, p[1] * b + q[1] * a))
 
 
-__all__ = ["Order", "Const", "index_of"]
+__all__ = ["Order", "index_of"]
