@@ -20,7 +20,7 @@ from ..rules import REGISTRY
 from ..transforms.differentiate.forward import Forward, forward, live_in
 from ..transforms.differentiate.tangents import Scalars
 from ..transforms.language import core
-from ..transforms.language.core import Call, Let, Load, Loc, Print, is_float, with_blocks
+from ..transforms.language.core import Loc, Print, is_float, sub_blocks, with_blocks
 from ..transforms.language.errors import AutodiffError
 from ..transforms.language.queries import calls_in
 from ..transforms.language.units import expanded
@@ -72,7 +72,7 @@ def traced(program, lowered, needs):
         out = []
         for s in block:
             out.append(with_blocks(s, probed))
-            for v in core.defined(s) if isinstance(s, (Let, Load, Call)) else ():
+            for v in () if sub_blocks(s) else core.defined(s):
                 if is_float(v):
                     out.append(Print((str(len(statements)), v), s.loc))
                     statements.append(s)

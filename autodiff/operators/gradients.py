@@ -13,7 +13,8 @@ from ..arguments.positions import compressed, rebuild_positions, select_leaves, 
 from ..calling.compiled import operator as marked
 from ..calling.fastcalls import conjugated
 from ..options import DEFAULT, Options
-from ..transforms.language.core import Arr, Const, Load, Var
+from ..transforms.language.build import Builder
+from ..transforms.language.core import Arr
 from ..transforms.language.errors import AutodiffError, NonDifferentiable, TypeConflict
 from ..transforms.language.ops import is_complex
 from ..transforms.lower.values import Array, Scalar, Sequence
@@ -162,9 +163,9 @@ def with_real_part(lowered):
     The gradient of u = Re f is du/dx + i du/dy; of a holomorphic f it is the conjugate of f' = du/dx - i du/dy.
     """
     (value,) = lowered.function.returns
-    real = Var("real", value.dtype)
-    function = replace(lowered.function, body=(*lowered.function.body, Load(real, value, (Const(0, "int64"),))),
-                       returns=(real, value))
+    b = Builder()
+    real = b.load(value, (0,), "real")
+    function = replace(lowered.function, body=(*lowered.function.body, *b.stmts), returns=(real, value))
     return replace(lowered, function=function, result=Sequence((Scalar(real), lowered.result)))
 
 

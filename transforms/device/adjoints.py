@@ -26,11 +26,11 @@ from ..differentiate.reverse import Reverse
 from ..differentiate.tape import TapePlan
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Arr, Call, Comment, Const, For, Function, Load, Store, Var, is_float, walk
+from ..language.core import Arr, Comment, Const, Function, Var, is_float, walk
 from ..language.dependence import Order
 from ..language.errors import InternalError, UnsupportedSyntax
 from ..language.facts import Facts
-from ..language.queries import loaded_in
+from ..language.queries import is_addition, is_assignment, is_load, is_store, loaded_in, stored_in
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from ..optimise.array_contraction import scalars
@@ -80,8 +80,8 @@ class ThreadOrder(Order):
 
     def writes(self, stmt):
         if stmt not in self._writes:
-            found = {s.array for s in walk((stmt,)) if isinstance(s, Store)}
-            self._writes[stmt] = found | {a for s in walk((stmt,)) if isinstance(s, core.Swap) for a in s.targets}
+            swapped = {a for s in walk((stmt,)) if isinstance(s, core.Swap) for a in s.targets}
+            self._writes[stmt] = stored_in((stmt,)) | swapped
         return self._writes[stmt]
 
     def precedes(self, a, r, r_index, s, s_index, after=False):
@@ -120,7 +120,7 @@ class ThreadReverse(Reverse):
         outs = (*arrays, *(self.bar(a) for a in arrays if a in self.active))
         if b.stmts and is_barrier(b.stmts[-1]) and set(b.stmts[-1].outs) >= set(outs):
             return
-        b.add(Call(outs, BARRIER, (), loc=loc))
+        b.call(outs, BARRIER, (), loc=loc)
         for a in outs:
             b.forget(a)
 
@@ -182,8 +182,8 @@ def adjoint_of(thread: Thread, common: tuple, registry) -> Adjoint:
 
 def joint_additions(thread: Thread, owners: Owners) -> set:
     """The additions to elements that other threads may touch too."""
-    return {x.stmt for array, found in owners.accesses.items() for x in found if isinstance(x.stmt, Store)
-            and x.stmt.accumulate and (array in thread.shared or array in thread.mutated)
+    return {x.stmt for array, found in owners.accesses.items() for x in found if is_addition(x.stmt)
+            and (array in thread.shared or array in thread.mutated)
             and not owners.own(array, x.stmt, array in thread.shared)}
 
 
@@ -205,7 +205,7 @@ def swept(sweep: ThreadReverse, thread: Thread, wanted):
             bars[p] = sweep.bar(p)
         elif isinstance(p, Var) and (sweep.lane, p) in top.bars:
             bars[p] = Arr(f"{p.hint}_parts", p.dtype, (Var("blocks", "int64"),))
-            builder.add(Call((bars[p],), BLOCK_SUM, (top.bars[sweep.lane, p],)))
+            builder.call((bars[p],), BLOCK_SUM, (top.bars[sweep.lane, p],), loc=core.NOWHERE)
     return builder.block(), bars
 
 
@@ -225,7 +225,7 @@ def clear_shared(b: Builder, bar: Arr, thread: Thread) -> None:
         index.insert(0, inner.let("mod", rest, s, dtype="int64"))
         rest = inner.let("floordiv", rest, s, dtype="int64")
     inner.store(bar, (rest, *index), Const(0.0, bar.dtype))
-    b.add(For(e, rank, integer(size), integer(thread.launch.threads), (), inner.block(), origin="array"))
+    b.repeat(e, rank, size, inner.block(), thread.launch.threads, origin="array")
     b.forget(bar)
 
 
@@ -255,11 +255,10 @@ def without_idle_stores(function: Function) -> Function:
         out: list = []
         held: dict = {}                 # (buffer, index) -> the variable that was loaded from there
         for s in block:
-            match s:
-                case Load(var=v, array=a, index=index):
-                    held[a, index] = v
-                case Store(array=a, index=index, value=value, accumulate=False) if held.get((a, index)) is value:
-                    continue
+            if is_load(s):
+                held[s.array, s.index] = s.var
+            elif is_assignment(s) and held.get((s.array, s.index)) is s.value:
+                continue
             changed = core.written((s,))
             held = {place: v for place, v in held.items() if place[0] not in changed}
             out.append(core.with_blocks(s, visit))
@@ -270,7 +269,7 @@ def without_idle_stores(function: Function) -> Function:
 def without_stores(block, arrays: set) -> tuple:
     """The block without stores to some buffers, and with its barriers for the others alone."""
     def change(s):
-        if isinstance(s, Store) and s.array in arrays:
+        if is_store(s) and s.array in arrays:
             return ()
         if is_barrier(s):
             outs = tuple(a for a in s.outs if a not in arrays)

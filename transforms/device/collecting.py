@@ -21,29 +21,31 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Const, For, Function, If, Load, Merge, Store, Var, walk
+from ..language.core import Const, Function, Merge, Var, walk
+from ..language.emit import Statements
 from ..language.facts import Facts, combine
 from ..language.motion import facts_of
 from ..language.names import defined_in
+from ..language.queries import is_branch, is_check, is_store, stores
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
-from .nests import obstacle
+from .nests import is_nest
 from .roles import Group, Nest, groups_of, path_statements
 
 
 def collect(function: Function) -> Function:
     """The program with every addition that allows it in a nest whose threads own the elements."""
-    last = max((k for k, s in enumerate(function.body) if isinstance(s, core.Guard)), default=-1) + 1
+    last = max((k for k, s in enumerate(function.body) if is_check(s)), default=-1) + 1
     before, after = function.body[:last], function.body[last:]
     early = collected(before, facts_of(function, checks=False))
     return replace(function, body=(*early, *collected(after, facts_of(function))))
 
 
 def collected(block, facts: Facts) -> tuple:
-    return top_down(block, lambda s: distributed(s, facts) if isinstance(s, For) and obstacle(s, facts) is None else None)
+    return top_down(block, lambda s: distributed(s, facts) if is_nest(s, facts) else None)
 
 
-def distributed(loop: For, facts: Facts) -> list:
+def distributed(loop, facts: Facts) -> list:
     """The nest, with additions that other threads than its own should collect in nests of their own."""
     nest = Nest(loop, facts)
     groups = groups_of(loop, nest, facts)
@@ -59,7 +61,7 @@ def distributed(loop: For, facts: Facts) -> list:
     taken = {s for g in groups for s in g.stores}
     gathered([g for g in groups if not g.kept], nest, arrays, b)
     rest = remaining((loop,), taken, arrays, nest)[0]
-    if rest.carries or any(isinstance(s, Store) for s in walk((rest,))):
+    if rest.carries or stores(walk((rest,))):
         b.add(rest)
     gathered([g for g in groups if g.kept], nest, arrays, b)
     return b.stmts
@@ -74,15 +76,16 @@ def remaining(block, taken: set, arrays: dict, nest: Nest) -> tuple:
         out.append(core.with_blocks(s, lambda inner: remaining(inner, taken, arrays, nest)))
         for v in core.defined(s):
             if v in arrays:
-                steps, index = element(nest.place[s].loops, nest.facts)
-                out += [*steps, Store(arrays[v], index, v)]
+                b, index = element(nest.place[s].loops, nest.facts)
+                b.store(arrays[v], index, v)
+                out += b.stmts
     return tuple(out)
 
 
 def element(loops, facts: Facts):
-    """(statements, subscripts): where an array over the iterations of loops has the present one's element."""
+    """(builder, subscripts): where an array over the iterations of loops has the present one's element."""
     b = Builder(facts)
-    return b.stmts, tuple(b.isub(s.index, s.start) for s in loops)
+    return b, tuple(b.isub(s.index, s.start) for s in loops)
 
 
 # -- the nests of collectors --------------------------------------------------------------------------------------
@@ -142,8 +145,10 @@ def collectors(frame: list[Group], nest: Nest, arrays: dict, b: Builder) -> None
         contribution(g, limit, loops, nest, arrays, inner)
     body = inner.block()
     for index, start, stop, _, _ in reversed(loops):
-        body = (For(index, start, stop, integer(1), (), body, loc=nest.loop.loc, origin="reverse"),)
-    b.add(body[0])
+        around = Statements()
+        around.repeat(index, start, stop, body, loc=nest.loop.loc, origin="reverse")
+        body = tuple(around.stmts)
+    b.stmts += body
 
 
 def contribution(g: Group, limit, loops, nest: Nest, arrays: dict, b: Builder) -> None:
@@ -165,7 +170,10 @@ def contribution(g: Group, limit, loops, nest: Nest, arrays: dict, b: Builder) -
     into.stmts.extend(substitute(body, mapping))
     if guarded:
         everywhere = all(exists_everywhere(s.array, g.axes, loops, nest.facts) for s in g.stores)
-        b.stmts.extend(guard(cond, into.block()) if everywhere else [If(cond, into.block(), ())])
+        if everywhere:
+            guarded_by(b, cond, into.block())
+        else:
+            b.branch(cond, into.block())
 
 
 def exists_everywhere(array: core.Arr, axes, loops, facts: Facts) -> bool:
@@ -174,19 +182,17 @@ def exists_everywhere(array: core.Arr, axes, loops, facts: Facts) -> bool:
                for axis, (_, start, stop, _, _) in zip(axes, loops, strict=True))
 
 
-def guard(cond, body: tuple) -> list:
-    """The statements under a condition; what they add to a thread's own element is 0 where it fails, and added once."""
-    direct = [s for s in body if isinstance(s, Store)]
-    inner = [s for s in walk(body) if isinstance(s, Store)]
-    own = defined_in(body)
-    if len(inner) > len(direct) or any(i in own for s in direct for i in s.index):
-        return [If(cond, body, ())]
+def guarded_by(b: Builder, cond, body: tuple) -> None:
+    """Emit statements under a condition; what they add to a thread's own element is 0 where it fails, and added once."""
+    direct, own = stores(body), defined_in(body)
+    if len(stores(walk(body))) > len(direct) or any(i in own for s in direct for i in s.index):
+        return b.branch(cond, body)
     merges = [Merge(Var(s.array.hint, s.array.dtype), s.value, Const(0.0, s.array.dtype)) for s in direct]
-    rest = tuple(s for s in body if not isinstance(s, Store))
-    return [If(cond, rest, (), tuple(merges)), *(replace(s, value=m.var) for s, m in zip(direct, merges, strict=True))]
+    b.branch(cond, tuple(s for s in body if not is_store(s)), (), tuple(merges))
+    b.stmts.extend(replace(s, value=m.var) for s, m in zip(direct, merges, strict=True))
 
 
-def replaced(store: Store, g: Group, here) -> Store:
+def replaced(store, g: Group, here):
     """An addition at the element of the thread."""
     index = list(store.index)
     for axis, p in zip(g.axes, here, strict=True):
@@ -201,7 +207,7 @@ def rebuilt(block, g: Group, path: list, nest: Nest, arrays: dict, here) -> tupl
         if path and s is path[0]:
             inner = next(block for stmt, block in g.path if stmt is s)
             body = rebuilt(inner, g, path[1:], nest, arrays, here)
-            if isinstance(s, If):
+            if is_branch(s):
                 sides = (body, ()) if inner is s.then else ((), body)
                 out.append(replace(s, then=sides[0], orelse=sides[1], merges=()))
             elif s in g.owners:
@@ -215,8 +221,9 @@ def rebuilt(block, g: Group, path: list, nest: Nest, arrays: dict, here) -> tupl
         else:
             for v in core.defined(s):
                 if v in g.kept:
-                    steps, index = element(nest.place[s].loops, nest.facts)
-                    out += [*steps, Load(v, arrays[v], index)]
+                    b, index = element(nest.place[s].loops, nest.facts)
+                    b.read(v, arrays[v], index)
+                    out += b.stmts
     return tuple(out)
 
 

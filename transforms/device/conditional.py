@@ -12,22 +12,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Const, Function, If, Let, Merge, Var, is_float
+from ..language.core import Const, Function, Merge, Var, is_float
+from ..language.emit import Statements
 from ..language.queries import operations
-from ..language.rewrite import bottom_up
+from ..language.rewrite import each_branch
 
 SUMS = ("add", "sum", "sub")
 
 
 def add_always(function: Function) -> Function:
     """The program with conditional additions as additions of conditional terms."""
-    return replace(function, body=bottom_up(function.body, lambda s: with_terms(s) if isinstance(s, If) else None))
+    return replace(function, body=each_branch(function.body, with_terms))
 
 
-def with_terms(s: If) -> list:
+def with_terms(s) -> list:
     """The branch, and the sums that come out of it after it."""
     sides = [operations(block, lambda t: t.op in SUMS) for block in (s.then, s.orelse)]
-    then, orelse, merges, after = list(s.then), list(s.orelse), [], []
+    then, orelse, merges, after = list(s.then), list(s.orelse), [], Statements()
     for m in s.merges:
         base = common_base(m, sides)
         if base is None:
@@ -37,8 +38,8 @@ def with_terms(s: If) -> list:
                  zip((m.then, m.orelse), sides, (then, orelse), strict=True)]
         added = Var(m.var.hint, m.var.dtype)
         merges.append(Merge(added, *parts))
-        after.append(Let(m.var, "add", (base, added), s.loc))
-    return [replace(s, then=tuple(then), orelse=tuple(orelse), merges=tuple(merges)), *after]
+        after.bind(m.var, "add", base, added, loc=s.loc)
+    return [replace(s, then=tuple(then), orelse=tuple(orelse), merges=tuple(merges)), *after.stmts]
 
 
 def chain(value, known: dict) -> list:
@@ -73,7 +74,7 @@ def term(value, base, known: dict, block: list):
         if step is steps[-1] and step.op != "sub":
             total = added
             continue
-        block.append(Let(made, step.op, (total, added), step.loc))
+        block.append(replace(step, var=made, args=(total, added)))
         total = made
     return total
 

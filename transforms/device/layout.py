@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, For, Function, Load, Store, array_of, operands, walk
+from ..language.core import Arr, Function, array_of, operands, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in
-from ..language.queries import is_access
+from ..language.queries import is_access, is_allocation
 from ..language.rewrite import top_down
 from .from_nest import in_rows
-from .nests import collapsed, obstacle, offset
+from .nests import collapsed, is_nest, offset
 
 
 def lay_out(function: Function) -> Function:
@@ -27,7 +27,7 @@ def lay_out(function: Function) -> Function:
 
     def visit(block) -> None:
         for s in block:
-            if isinstance(s, For) and obstacle(s, facts) is None:
+            if is_nest(s, facts):
                 loops = collapsed(s, facts)
                 body = loops[-1].body
                 along = in_rows(loops, body, facts)[-1]
@@ -44,7 +44,7 @@ def lay_out(function: Function) -> Function:
     visit(function.body)
     fixed = set(function.params) | set(function.returns) | core.rebound(function.body)
     for s in walk(function.body):
-        if not isinstance(s, (Load, Store, Alloc)):
+        if not (is_access(s) or is_allocation(s)):
             fixed.update(array_of(x) for x in operands(s))
     moved: dict = {}
     for array, found in votes.items():
@@ -64,7 +64,7 @@ def turned(block, moved: dict, arrays: dict) -> tuple:
     def change(s):
         if is_access(s) and s.array in moved:
             return (replace(s, array=arrays[s.array], index=to_end(s.index, moved[s.array])),)
-        return (replace(s, array=arrays[s.array]),) if isinstance(s, Alloc) and s.array in moved else None
+        return (replace(s, array=arrays[s.array]),) if is_allocation(s) and s.array in moved else None
     return top_down(block, change)
 
 

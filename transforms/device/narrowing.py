@@ -16,9 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..language.core import Const, Function, If, Let, Merge, Store, Var, operands, walk
-from ..language.queries import operations
-from ..language.rewrite import bottom_up, without
+from ..language.core import Const, Function, Merge, Var, operands, walk
+from ..language.queries import is_access, is_branch, merges_in, operation, operations
+from ..language.rewrite import bottom_up, without_operations
 from ..language.substitution import renamed
 
 ROUNDED_ONCE = ("add", "sub", "mul", "div", "sqrt")
@@ -33,11 +33,11 @@ def narrow(function: Function) -> Function:
         return function
     mapping = {v: Var(v.hint, "float32") for v in found}
     casts = {v: mapping[x] for v, s in made.items() if s.op == "cast" and v.dtype == "float32" and (x := s.args[0]) in found}
-    body = without(narrowed(function.body, found, results), lambda s: isinstance(s, Let) and s.var in casts)
+    body = without_operations(narrowed(function.body, found, results), casts)
     return renamed(function, body, mapping | casts)
 
 
-def narrow_operands(s: Let, made: dict) -> tuple | None:
+def narrow_operands(s, made: dict) -> tuple | None:
     """The float32 operands of an operation that gives the same for them as rounded from float64; None for others."""
     if s.op not in ROUNDED_ONCE:
         return None
@@ -54,7 +54,7 @@ def narrow_operands(s: Let, made: dict) -> tuple | None:
 def candidates(function: Function, results: dict) -> set[Var]:
     """The float64 results of branches that are constants on all sides, and of some operations, that become float32 wherever
     they are used. results: of the operations."""
-    merges = {m.var: m for s in walk(function.body) if isinstance(s, If) for m in s.merges if m.var.dtype == "float64"}
+    merges = {v: m for v, m in merges_in(function.body).items() if v.dtype == "float64"}
     found = (set(merges) | set(results)) - set(function.returns)
     while True:
         kept = {v for v in found if v in results or all(
@@ -68,22 +68,21 @@ def candidates(function: Function, results: dict) -> set[Var]:
 
 def used_wide(s, kept: set) -> list:
     """The operands that a statement does not turn into float32."""
-    match s:
-        case Let(var=v) if v.dtype == "float32":
-            return []
-        case Store(array=a, index=index) if a.dtype == "float32":
-            return list(index)
-        case If(cond=cond, merges=merges):
-            return [cond, *(x for m in merges if m.var.dtype != "float32" and m.var not in kept for x in (m.then, m.orelse))]
+    if operation(s) and s.var.dtype == "float32":
+        return []
+    if is_access(s) and s.array.dtype == "float32":
+        return list(s.index)
+    if is_branch(s):
+        return [s.cond, *(x for m in s.merges if m.var.dtype != "float32" and m.var not in kept for x in (m.then, m.orelse))]
     return [x for x in operands(s) if isinstance(x, Var)]
 
 
 def narrowed(block, found: set, results: dict) -> tuple:
     """The block with the operands of these results in float32, those of branches being constants."""
     def change(s):
-        if isinstance(s, If):
+        if is_branch(s):
             return (replace(s, merges=tuple(narrow_merge(m) if m.var in found else m for m in s.merges)),)
-        return (replace(s, args=results[s.var]),) if isinstance(s, Let) and s.var in found else None
+        return (replace(s, args=results[s.var]),) if operation(s) and s.var in found else None
     return bottom_up(block, change)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from ..language import core
 from ..language.core import Arr, Call, Carry, For, Let, Load, Loc, Store, Var, While, operands, walk
@@ -53,6 +54,11 @@ def obstacle(loop, facts: Facts) -> Obstacle | None:
             return Obstacle(f"the loop calls a library function ({s.op}), which threads cannot", s.loc,
                             "take the call out of the loop, or write it as loops over elements")
     return carried(loop) or shared(loop, facts)
+
+
+def is_nest(stmt, facts: Facts) -> TypeGuard[For]:
+    """Whether a statement is a loop whose iterations may run at once."""
+    return isinstance(stmt, For) and obstacle(stmt, facts) is None
 
 
 def carried(loop: For) -> Obstacle | None:

@@ -15,12 +15,13 @@ Source: see `dependence.py`, whose elimination is used.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..language import core
-from ..language.core import Arr, Const, For, Function, Let, Load, Store, Var, bound_inside, defined
+from ..language.core import Arr, Const, Function, Var, bound_inside, defined
 from ..language.dependence import System
 from ..language.facts import Facts
-from ..language.queries import is_loop
+from ..language.queries import called, is_access, is_load, is_loop, is_range, is_size, operation
 from ..optimise.store_forwarding import distinct
 from .threads import BARRIER, Coordinates, Launch
 from .uniform import varying_in_block
@@ -32,7 +33,7 @@ FIXED_OPS = ("add", "sub", "mul", "floordiv", "mod", "max", "min", "neg", "abs",
 class Access:
     """A load or store and the loops and branches around it: (statement, block) pairs, outermost first."""
 
-    stmt: Load | Store
+    stmt: Any
     path: tuple
 
     @property
@@ -46,8 +47,8 @@ class Owners:
     def __init__(self, function: Function, facts: Facts, at: Coordinates, launch: Launch):
         self.function, self.facts, self.at, self.launch = function, facts, at, launch
         self.accesses: dict[Arr, list[Access]] = {}
-        self.logic: dict[Var, Let] = {}
-        self.loops: dict[Var, For] = {}
+        self.logic: dict = {}
+        self.loops: dict = {}
         written = core.written(function.body)
         self.fixed = {p for p in function.params if isinstance(p, Var)} - set(at.own)
         for p in function.params:
@@ -59,21 +60,20 @@ class Owners:
 
     def visit(self, block, path, written) -> None:
         for s in block:
-            match s:
-                case Load(array=a) | Store(array=a):
-                    self.accesses.setdefault(a, []).append(Access(s, path))
+            if is_access(s):
+                self.accesses.setdefault(s.array, []).append(Access(s, path))
             loops = tuple(loop for loop, _ in path if is_loop(loop))
             self.around.update(dict.fromkeys(defined(s), loops))
             if is_loop(s):
                 inside = (*loops, s)
                 self.around.update(dict.fromkeys(bound_inside(s), inside))
-            if isinstance(s, For):
+            if is_range(s):
                 self.loops[s.index] = s
-            if isinstance(s, Let) and s.var.dtype == "bool":
+            if operation(s) and s.var.dtype == "bool":
                 self.logic[s.var] = s
-            if isinstance(s, Let) and (s.op == "dim" or s.op in FIXED_OPS and all(map(self.is_fixed, s.args))):
+            if is_size(s) or operation(s) in FIXED_OPS and all(map(self.is_fixed, s.args)):
                 self.fixed.add(s.var)
-            if isinstance(s, Load) and s.array not in written and all(map(self.is_fixed, s.index)):
+            if is_load(s) and s.array not in written and all(map(self.is_fixed, s.index)):
                 self.fixed.add(s.var)
             for inner in core.sub_blocks(s):
                 self.visit(inner, (*path, (s, inner)), written)
@@ -83,7 +83,7 @@ class Owners:
         return isinstance(atom, Const) or atom in self.fixed
 
     # -- questions --------------------------------------------------------------------------------------------
-    def own(self, array: Arr, stmt: Store, in_block: bool) -> bool:
+    def own(self, array: Arr, stmt, in_block: bool) -> bool:
         """Whether no other thread (of the block, if `in_block`) touches what `stmt` does."""
         mine = next(x for x in self.accesses[array] if x.stmt is stmt)
         for other in self.accesses[array]:
@@ -119,7 +119,7 @@ class Owners:
 
     @staticmethod
     def is_barrier(stmt) -> bool:
-        return isinstance(stmt, core.Call) and stmt.op == BARRIER
+        return called(stmt) == BARRIER
 
     def meet(self, a: Access, b: Access, in_block: bool = False, same=frozenset()) -> bool:
         """Whether different threads may touch one element, the one through `a` and the other through `b`.
@@ -148,7 +148,7 @@ class Owners:
 
     def visible(self, access: Access) -> bool:
         """Whether the subscripts are affine in coordinates, loops' indices and what is the same for all threads."""
-        loops = {s.index for s, _ in access.path if isinstance(s, For)}
+        loops = {s.index for s, _ in access.path if is_range(s)}
         system = Instances(self, access, access, False)
         return all(key in loops or key in self.fixed or key in self.at.own or isinstance(key, tuple)
                    for i in access.index for (key, _) in system.form(i, 0)[0])

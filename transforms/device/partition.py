@@ -22,25 +22,9 @@ from ...runtime.library_calls import CALLS
 from ...runtime.raising import AGAIN
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import (
-    Alloc,
-    Arr,
-    Call,
-    Comment,
-    For,
-    Function,
-    Guard,
-    If,
-    Let,
-    Load,
-    Ref,
-    Store,
-    Swap,
-    Var,
-    While,
-    walk,
-)
+from ..language.core import Alloc, Arr, Call, Comment, For, Function, Guard, If, Let, Load, Ref, Store, Var, While, walk
 from ..language.draws import is_draw
+from ..language.emit import Statements
 from ..language.errors import InternalError, UnsupportedOnDevice
 from ..language.motion import Touches, facts_of
 from ..language.queries import is_loop
@@ -100,12 +84,16 @@ class Partition:
     def run(self) -> DeviceProgram:
         body = list(self.block(self.function.body))
         returns = tuple(self.cells.get(r, r) if isinstance(r, Var) else r for r in self.function.returns)
-        head: list = [Alloc(a) for a in self.own_cells]
+        made = Statements()
         if self.checked:
-            head.insert(0, Alloc(self.failed, integer(0)))
-            body.append(Call((), CHECK, (self.failed,), tuple(self.messages)))
+            made.make(self.failed, integer(0))
+        for a in self.own_cells:
+            made.make(a)
+        made.stmts += body
+        if self.checked:
+            made.call((), CHECK, (self.failed,), tuple(self.messages))
         params = tuple(self.cells.get(p, p) if isinstance(p, Var) else p for p in self.function.params)
-        host = replace(self.function, params=params, body=(*head, *body), returns=returns)
+        host = replace(self.function, params=params, body=tuple(made.stmts), returns=returns)
         return DeviceProgram(host, tuple(self.kernels), frozenset(self.cells.values()),
                              frozenset(self.placement.host_arrays))
 
@@ -159,7 +147,7 @@ class Partition:
                     flush()
                     known = self.known(length, out)
                     out.append(replace(s, length=known))
-                case Swap():
+                case core.Swap():
                     flush()
                     out.append(s)
                 case core.Print():
@@ -203,7 +191,7 @@ class Partition:
                                       "leave deterministic=True out, or add at indices of the loops around")
         self.kernels.append(made)
         for a in made.memory:
-            b.add(Alloc(a))
+            b.make(a)
         return made
 
     def nest(self, loop: For) -> list:
@@ -215,11 +203,11 @@ class Partition:
             (loop,) = substitute((loop,), unknown, fresh=False)
         made = self.kernel(loop, b)
         for _, _, parts in made.totals:
-            b.add(Call((parts,), PARTIALS, made.extents))
+            b.call((parts,), PARTIALS, made.extents)
         b.add(self.launch(made, loop))
         for c, kind, parts in made.totals:
             self.cells[c.result] = Arr(c.result.hint, c.result.dtype, (integer(1),))
-            b.add(Call((self.cells[c.result],), TOTAL + kind, (parts, self.cells.get(c.init, c.init))))
+            b.call((self.cells[c.result],), TOTAL + kind, (parts, self.cells.get(c.init, c.init)))
         return b.stmts
 
     def launch(self, made: Kernel, loop: For) -> Call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..language import core
-from ..language.core import Arr, Const, Function, Let, Ref, array_of
+from ..language.core import Arr, Const, Function, Ref, array_of
 from ..language.errors import UnsupportedOnDevice
 from ..language.ops import HOMES, OPS
 from ..language.python_text import signature_of, tidy, whole
@@ -35,7 +35,7 @@ class KernelPrinter(Printer):
         self.reductions: set[str] = set()
         self.atomics = False
 
-    def expression(self, stmt: Let) -> tuple[str, int]:
+    def expression(self, stmt) -> tuple[str, int]:
         if stmt.op.startswith(DEVICE):
             text = PLACES[stmt.op.removeprefix(DEVICE)]
             if not text.startswith("cuda."):
@@ -90,7 +90,7 @@ class HostPrinter(Printer):
         super().__init__(function)
         self.host_arrays = host_arrays
 
-    def expression(self, stmt: Let) -> tuple[str, int]:
+    def expression(self, stmt) -> tuple[str, int]:
         text, level = super().expression(stmt)
         helper = OPS[stmt.op].helper
         if helper:                          # kernels have functions of the same names

@@ -23,29 +23,12 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer, loops
-from ..language.core import (
-    Alloc,
-    Arr,
-    Call,
-    Carry,
-    Const,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Ref,
-    Resize,
-    Store,
-    Var,
-    While,
-    array_of,
-    walk,
-)
+from ..language.core import Arr, Carry, Const, Function, Ref, Resize, Var, array_of, walk
+from ..language.emit import Statements
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in
-from ..language.queries import allocated_in, is_access
+from ..language.queries import allocated_in, called, is_access, is_allocation, is_assignment, is_range, is_store
 from ..language.rewrite import top_down
 from .nests import obstacle
 
@@ -73,7 +56,7 @@ def stacked(function: Function, size: int) -> tuple[Function, int]:
     for k, s in enumerate(function.body):
         if k == size:
             made = len(body)
-        if isinstance(s, Alloc) and s.array in stacks.arrays:
+        if is_allocation(s) and s.array in stacks.arrays:
             continue
         inside = set(walk((s,)))
         if forward in inside:
@@ -97,13 +80,13 @@ def users(first, second, grown: set, function: Function, facts: Facts):
 
     first, second: the blocks that hold the loops, or the loops in time around them.
     """
-    here = [[s for s in block if not isinstance(s, Alloc) and touched((s,)) & grown] for block in (first, second)]
+    here = [[s for s in block if not is_allocation(s) and touched((s,)) & grown] for block in (first, second)]
     if first is second:
         here = [here[0][:1], here[0][1:]]
-    if any(len(found) != 1 or not isinstance(found[0], For) or found[0].exit is not None for found in here):
+    if any(len(found) != 1 or not is_range(found[0]) or found[0].exit is not None for found in here):
         return None
     (forward,), (backward,) = here
-    if any(isinstance(s, (Resize, Store)) and s.array in grown for s in walk(backward.body)):
+    if any((isinstance(s, Resize) or is_store(s)) and s.array in grown for s in walk(backward.body)):
         return None
     counters = counters_of((forward, backward), function)
     if counters and matching(forward, backward, facts) and changed_by(forward, grown | counters) is not None:
@@ -113,7 +96,7 @@ def users(first, second, grown: set, function: Function, facts: Facts):
     return users(forward.body, backward.body, grown, function, facts)
 
 
-def outside(loop: For, function: Function) -> bool:
+def outside(loop, function: Function) -> bool:
     """Whether the range of a loop is known before the outermost loop around it."""
     around = next(s for s in function.body if loop in set(walk((s,))))
     made = defined_in((around,)) if around is not loop else set()
@@ -128,35 +111,35 @@ def counters_of(loops, function: Function) -> set:
     """The buffers of running numbers: integers at fixed places, which these loops alone read and write."""
     own = {s for loop in loops for s in walk(loop.body)}
     inside = [s for s in own if is_access(s)]
-    found = {s.array for s in inside if isinstance(s, Store) and s.array.dtype == "int64" and all(
+    found = {s.array for s in inside if is_store(s) and s.array.dtype == "int64" and all(
         isinstance(x, Const) for x in (*s.array.shape, *s.index))}
-    others = {array_of(x) for s in walk(function.body) if s not in own and not isinstance(s, Alloc)
+    others = {array_of(x) for s in walk(function.body) if s not in own and not is_allocation(s)
               for x in core.operands(s)} | set(function.returns)
     return {a for a in found if a not in others and all(
         all(isinstance(i, Const) for i in s.index) for s in inside if s.array is a)}
 
 
-def matching(forward: For, backward: For, facts: Facts) -> bool:
+def matching(forward, backward, facts: Facts) -> bool:
     """Whether one loop runs through the iterations of the other from the last to the first."""
     b = Builder(facts)
     return forward.step == integer(1) and backward.step == integer(-1) and facts.same(
         backward.start, b.isub(forward.stop, 1)) and facts.same(backward.stop, b.isub(forward.start, 1))
 
 
-def changed_by(loop: For, stacks: set) -> list[Arr] | None:
+def changed_by(loop, stacks: set) -> list[Arr] | None:
     """The buffers that a loop reads and writes, or adds to: what to put back if it runs again. None if it does more."""
-    if any(isinstance(s, (Call, core.Swap)) for s in walk(loop.body)):
+    if any(called(s) or isinstance(s, core.Swap) for s in walk(loop.body)):
         return None
     private = allocated_in(loop.body)
     written = core.written(loop.body) - private - stacks
     return list(dict.fromkeys(s.array for s in walk(loop.body) if is_access(s) and s.array in written
-                              and (isinstance(s, Load) or s.accumulate)))
+                              and not is_assignment(s)))
 
 
 class Stacks:
     """The tapes and counters with an axis for the iterations, and the loops that use them."""
 
-    def __init__(self, forward: For, size, grown: set, counters: set, facts: Facts):
+    def __init__(self, forward, size, grown: set, counters: set, facts: Facts):
         self.start, self.size, self.grown, self.counters, self.facts = forward.start, size, grown, counters, facts
         self.arrays = {a: Arr(a.hint, a.dtype, ((integer(ROOM), *a.shape[1:]) if a in grown else a.shape) + (size,), a.why)
                        for a in (*grown, *counters)}
@@ -165,35 +148,39 @@ class Stacks:
 
     def allocations(self) -> list:
         """Memory for the stacks, with nothing in them, and for what may have to be put back."""
-        made: list = [Alloc(a) for a in self.arrays.values()]
-        made += [s for a in self.counters for s in set_all(self.arrays[a], None)]
-        return [*made, *map(Alloc, self.before.values())]
+        made = Statements()
+        for a in self.arrays.values():
+            made.make(a)
+        made.stmts += [s for a in self.counters for s in set_all(self.arrays[a], None)]
+        for a in self.before.values():
+            made.make(a)
+        return made.stmts
 
     def moved(self, block, room, index=None) -> tuple:
         """The block with each iteration at its own places. room: how many entries there are, where the tapes are filled."""
-        out: list = []
+        out = Statements()
         for s in block:
-            if isinstance(s, For) and index is None:
+            if is_range(s) and index is None:
                 b = Builder(self.facts)
                 place = b.isub(s.index, self.start)
-                out.append(replace(s, body=(*b.stmts, *self.moved(s.body, room, place))))
+                out.add(replace(s, body=(*b.stmts, *self.moved(s.body, room, place))))
             elif is_access(s) and s.array in self.arrays:
                 made = replace(s, array=self.arrays[s.array], index=(*s.index, index))
-                if isinstance(s, Store) and s.array in self.grown:
-                    fits = Var("fits", "bool")
-                    out += [Let(fits, "lt", (s.index[0], room), s.loc), If(fits, (made,), (), (), s.loc)]
+                if is_store(s) and s.array in self.grown:
+                    out.branch(out.bind(Var("fits", "bool"), "lt", s.index[0], room, loc=s.loc), (made,), loc=s.loc)
                 else:
-                    out.append(made)
+                    out.add(made)
             elif not isinstance(s, Resize):
-                out.append(core.with_blocks(s, lambda inner: self.moved(inner, room, index)))
-        return tuple(out)
+                out.add(core.with_blocks(s, lambda inner: self.moved(inner, room, index)))
+        return tuple(out.stmts)
 
-    def filled(self, loop: For) -> list:
+    def filled(self, loop) -> list:
         """The loop, run again from where it began if the tapes were too short; in a loop in time the tapes go on."""
         go_on, room, counter, trip = Var("go_on", "bool"), Var("room", "int64"), Var("run", "int64"), Var("runs", "int64")
         start = Var("room", "int64")
-        first: list = [s for a, before in self.before.items() for s in set_all(before, a)]
-        first.append(Let(start, "dim", (self.arrays[next(iter(self.grown))], 0), loop.loc))
+        first = Statements(loop.loc)
+        first.stmts += [s for a, before in self.before.items() for s in set_all(before, a)]
+        first.bind(start, "dim", self.arrays[next(iter(self.grown))], 0)
         body: list = [Resize(self.arrays[a], room) for a in self.grown]
         body += [s for a, before in self.before.items() for s in set_all(a, before)]
         results = tuple(replace(c, result=Var(c.result.hint, c.result.dtype)) for c in loop.carries)
@@ -203,7 +190,7 @@ class Stacks:
         needs = []
         for a in self.counters:
             needed = Var("needed", "int64")
-            b.add(Call((needed,), LARGEST, (Ref(self.arrays[a]),), loc=loop.loc))
+            b.call((needed,), LARGEST, (Ref(self.arrays[a]),), loc=loop.loc)
             needs.append(needed)
         for needed in needs:
             most = b.let("max", most, needed, dtype="int64")
@@ -212,7 +199,8 @@ class Stacks:
                    Carry(room, start, most, Var("room", "int64"))]
         carries += [Carry(Var(c.var.hint, c.var.dtype), c.init, made.result, c.result)
                     for c, made in zip(loop.carries, results, strict=True)]
-        return [*first, While(go_on, tuple(carries), (*body, *b.stmts), counter, trip, loop.loc)]
+        first.repeat_while(go_on, tuple(carries), (*body, *b.stmts), counter, trip, loop.loc)
+        return first.stmts
 
 
 def set_all(array: Arr, source: Arr | None) -> list:

@@ -13,11 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..language import core
-from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Call, Const, Function, Let, Load, Resize, Store, Var, walk
+from ..language.build import Builder, integer, place_of, product
+from ..language.core import Arr, Const, Function, Resize, Var, walk
+from ..language.emit import Statements
 from ..language.errors import UnsupportedSyntax
 from ..language.motion import facts_of
-from ..language.queries import allocated_in, calls_in, loaded_in
+from ..language.queries import allocations, called, is_access, is_addition, is_allocation, is_store, loaded_in, operation
 from ..language.rewrite import top_down
 from ..optimise.array_contraction import scalars
 from ..optimise.simplify import resolve_links
@@ -69,8 +70,8 @@ def stored(adjoint: Adjoint) -> Stored:
     """The adjoint with its tapes placed and its atomic additions marked."""
     thread, program = adjoint.thread, adjoint.function
     grown = {s.array for s in walk(program.body) if isinstance(s, Resize)}
-    long = {s.array: s for s in walk(program.body) if isinstance(s, Alloc) and (
-        s.array in grown or not all(isinstance(n, Const) for n in s.array.shape) or elements(s.array) > MOST_LOCAL)}
+    long = {a: s for a, s in allocations(walk(program.body)).items()
+            if a in grown or not all(isinstance(n, Const) for n in a.shape) or elements(a) > MOST_LOCAL}
     counts: tuple = ()
     tapes: dict = {}
     if long:
@@ -99,9 +100,9 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
                 facts.definition.setdefault(bound, known.definition[bound])
     facts._affine.clear()
     owners = Owners(program, facts, thread.at, thread.launch)
-    private = allocated_in(program.body)
+    private = set(allocations(walk(program.body)))
     atomic = frozenset(
-        s for s in walk(program.body) if isinstance(s, Store) and s.accumulate and s.array not in private
+        s for s in walk(program.body) if is_addition(s) and s.array not in private
         and not owners.own(s.array, s, s.array in shared))
     in_block = frozenset(s for s in atomic if not owners.own(s.array, s, True)) if thread.launch.threads > 1 else frozenset()
     program = staggered(program, facts, atomic, shared, thread.at, thread.launch)
@@ -112,7 +113,7 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
         raise UnsupportedSyntax(f"the adjoint needs {needed} bytes of shared memory, for the arrays and their adjoints, of "
                                 f"the {MOST_SHARED} that a block has", None, "use smaller tiles")
     unordered = [(s.array, s.loc) for s in walk(program.body) if s in atomic]
-    unordered += [(s.outs[0], s.loc) for s in calls_in(program.body) if s.op == BLOCK_ADD
+    unordered += [(s.outs[0], s.loc) for s in walk(program.body) if called(s) == BLOCK_ADD
                   and s.outs[0] not in shared]
     return Kernel(program, thread.at, thread.launch, tuple(a for a in shared if a in used), tuple(given), atomic,
                   tuple(unordered))
@@ -132,42 +133,26 @@ def placed(program: Function, thread: Thread, tapes: dict) -> Function:
     number = thread_number(top, thread)
 
     def change(s):
-        match s:
-            case Alloc(array=a, fill=fill) if a in tapes:
-                return () if fill is None else filled(a, fill, tapes[a], number)
-            case Resize(array=a) if a in tapes:
-                return ()
-            case (Load(array=a, index=index) | Store(array=a, index=index)) if a in tapes:
-                b = Builder()
-                slot = slot_of(b, a, index)
-                return [*b.stmts, replace(s, array=tapes[a], index=(slot, number))]
-        return None
+        if not (is_allocation(s) or is_access(s) or isinstance(s, Resize)) or s.array not in tapes:
+            return None
+        a = s.array
+        if is_access(s):
+            b = Builder()
+            slot = place_of(b, s.index, a.shape)
+            return [*b.stmts, replace(s, array=tapes[a], index=(slot, number))]
+        return filled(a, s.fill, tapes[a], number) if is_allocation(s) and s.fill is not None else ()
     body = top_down(program.body, change)
     return without_idle_barriers(replace(program, body=(*top.stmts, *body)))
 
 
-def slot_of(b: Builder, a: Arr, index):
-    slot = index[0]
-    for size, i in zip(a.shape[1:], index[1:], strict=True):
-        slot = b.iadd(b.imul(slot, size), i)
-    return slot
-
-
 def filled(a: Arr, fill, tape: Arr, number) -> list:
     b = Builder()
-    size = count(b, a.shape)
+    size = product(b, a.shape)
     k = b.index("k", integer(0), size)
     inner = b.child(loop=True)
     inner.store(tape, (k, number), fill)
-    b.add(core.For(k, integer(0), size, integer(1), (), inner.block(), origin="array"))
+    b.repeat(k, 0, size, inner.block(), origin="array")
     return b.stmts
-
-
-def count(b: Builder, sizes):
-    total = integer(1)
-    for n in sizes:
-        total = b.imul(total, n)
-    return total
 
 
 def thread_number(b: Builder, thread: Thread):
@@ -185,30 +170,20 @@ def counted(adjoint: Adjoint, long: dict, grown: set) -> tuple:
     places = {a: integer(k) for k, a in enumerate(long)}
 
     def visit(block) -> tuple:
-        out: list = []
-        last: list = []
+        out, last = Statements(), Statements()
         for s in block:
-            match s:
-                case Alloc(array=a) if a in grown:
-                    cell = cells[a] = Arr("used", "int64", (integer(1),))
-                    out.append(Alloc(cell, integer(0)))
-                    b = Builder()
-                    used = b.load(cell, (integer(0),))
-                    b.add(Call((need,), COUNTED, (places[a], count(b, (used, *a.shape[1:])))))
-                    last += b.stmts
-                    continue
-                case Alloc(array=a) if a in long:
-                    b = Builder()
-                    b.add(Call((need,), COUNTED, (places[a], count(b, a.shape))))
-                    out += b.stmts
-                    continue
-                case Resize(array=a, length=n):
-                    out.append(Store(cells[a], (integer(0),), n))
-                    continue
-                case Store(array=a) if a in long:
-                    continue
-            out.append(core.with_blocks(s, visit))
-        return (*out, *last)
+            if is_allocation(s) and s.array in long:
+                b, shape = Builder(), s.array.shape
+                if s.array in grown:
+                    cells[s.array] = out.make(Arr("used", "int64", (integer(1),)), integer(0))
+                    shape = (b.load(cells[s.array], (0,)), *shape[1:])
+                b.call((need,), COUNTED, (places[s.array], product(b, shape)))
+                (last if s.array in grown else out).stmts.extend(b.stmts)
+            elif isinstance(s, Resize):
+                out.write(cells[s.array], (integer(0),), s.length)
+            elif not (is_store(s) and s.array in long):
+                out.add(core.with_blocks(s, visit))
+        return (*out.stmts, *last.stmts)
     cells: dict = {}
     body = visit(resolve_links(Function("", (), adjoint.forward, ())).body)
     made = Function(f"{thread.function.name}_slots", (*thread.function.params, need), body, (need,))
@@ -218,13 +193,13 @@ def counted(adjoint: Adjoint, long: dict, grown: set) -> tuple:
         raise UnsupportedSyntax(f"how often a loop runs depends on `{next(iter(read)).hint}`, an array that the gradient "
                                 "keeps for every iteration of another loop of unknown length", None,
                                 "make the array before that loop, or give the loop a constant length")
-    if all(isinstance(s, Let) or isinstance(s, Call) and s.op == COUNTED for s in made.body):
+    if all(operation(s) or called(s) == COUNTED for s in made.body):
         used = {x for s in made.body for x in core.operands(s)}
         if not used & set(thread.at.own):
             axes = tuple(k for k, v in enumerate(thread.at.blocks) if isinstance(v, Var) and v in used)
-            values = {s.args[0]: s.args[1] for s in made.body if isinstance(s, Call)}
+            values = {s.args[0]: s.args[1] for s in made.body if called(s)}
             return None, Function(made.name, (*thread.arguments, *(thread.at.blocks[k] for k in axes)), tuple(
-                s for s in made.body if isinstance(s, Let)), tuple(values[places[a]] for a in long)), axes
+                s for s in made.body if operation(s)), tuple(values[places[a]] for a in long)), axes
     return (kernel_of(made, thread, thread.shared, (*thread.arguments, need)),)
 
 

@@ -24,9 +24,10 @@ import gast
 import numpy as np
 
 from ..language.build import Builder, integer
-from ..language.core import Arr, Const, Function, Let, Var, is_float
+from ..language.core import Arr, Const, Function, Var, is_float
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.python_text import whole
+from ..language.queries import operation
 from ..language.rewrite import top_down
 from ..language.substitution import renamed
 from ..lower.arrays.indexing import index_parts
@@ -332,8 +333,7 @@ def without_powers(function: Function, facts) -> Function:
     mapping: dict = {}
 
     def change(s):
-        if not (isinstance(s, Let) and s.op == "pow" and is_float(s.var) and s.args[0].dtype == s.var.dtype and whole(
-                s.args[1])):
+        if not (operation(s) == "pow" and is_float(s.var) and s.args[0].dtype == s.var.dtype and whole(s.args[1])):
             return None
         b, n = Builder(facts), int(s.args[1].value)
         b.loc = s.loc

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..language import core
-from ..language.core import For, Function, If, Let, Load, Var, While, sub_blocks
+from ..language.core import Function, Var, defined, sub_blocks
+from ..language.queries import is_branch, is_load, is_range, is_size, operation
 from .threads import Coordinates
 
 
@@ -17,27 +18,20 @@ def varying_in_block(function: Function, at: Coordinates, shared) -> set[Var]:
         for s in block:
             for inner in sub_blocks(s):
                 visit(inner)
-            match s:
-                case Let(op="dim"):
-                    pass
-                case Let(var=v, args=args) if differs(args):
-                    varying.add(v)
-                case Load(var=v, array=a, index=index) if a in written or differs(index):
-                    varying.add(v)
-                case If(cond=cond, merges=merges):
-                    for m in merges:
-                        if differs((cond, m.then, m.orelse)):
-                            varying.add(m.var)
-                case For() | While():
-                    for c in s.carries:
-                        if differs((c.init, c.next)):
-                            varying.update((c.var, c.result))
-                    uneven = differs((s.start, s.stop, s.step, s.exit)) if isinstance(s, For) else s.cond in varying
-                    if isinstance(s, For) and differs((s.start, s.step)):
-                        varying.add(s.index)
-                    if uneven:
-                        varying.update(c.result for c in s.carries)
-                        varying.add(s.trip) if s.trip is not None else None
+            if is_size(s):
+                continue
+            if operation(s) and differs(s.args) or is_load(s) and (s.array in written or differs(s.index)):
+                varying.add(s.var)
+            elif is_branch(s):
+                varying.update(m.var for m in s.merges if differs((s.cond, m.then, m.orelse)))
+            elif sub_blocks(s):
+                for c in s.carries:
+                    if differs((c.init, c.next)):
+                        varying.update((c.var, c.result))
+                if is_range(s) and differs((s.start, s.step)):
+                    varying.add(s.index)
+                if differs((s.start, s.stop, s.step, s.exit)) if is_range(s) else differs((s.cond,)):
+                    varying.update(v for v in defined(s) if v is not None)
 
     before = -1
     while before != len(varying):

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer, loops
-from ..language.core import Const, For, If, Load, Ref, Store, Var, While, array_of
+from ..language.core import Const, Ref, Var, array_of
 from ..language.dependence import index_of
+from ..language.emit import Statements
+from ..language.queries import called, is_allocation, is_loop, is_store
 from ..language.substitution import substitute
 from .extents import counts_by_index
 from .tapes import FlatTape, Overwritten, Tape
@@ -35,27 +37,27 @@ class Augmented:
         return substitute(tuple(out), dict(self.mapping), fresh=False) if self.mapping else tuple(out)
 
     def allocations(self, top) -> list:
-        found = []
+        found = Statements()
         for tape in self.plan.all_tapes():
             what = tape.what
             stmt = self.plan.origin(what)
             if self.plan.top_of(stmt) is top:
-                fill = what.fill if isinstance(what, core.Alloc) and self.filled_once(tape) else None
-                found.append(core.Alloc(tape.array, fill, getattr(stmt, "loc", core.NOWHERE)))
+                fill = what.fill if is_allocation(what) and self.filled_once(tape) else None
+                found.make(tape.array, fill, getattr(stmt, "loc", core.NOWHERE))
                 if isinstance(tape, FlatTape):
-                    found.append(core.Alloc(tape.end, Const(0, "int64")))
+                    found.make(tape.end, Const(0, "int64"))
         for loop, cell in self.plan.cells.items():
             if self.plan.top_of(loop) is top:
-                found.append(core.Alloc(cell, Const(0, "int64")))
+                found.make(cell, Const(0, "int64"))
         prelude = self.plan.extents.prelude
-        return [*prelude[top].stmts, *found] if top in prelude else found
+        return [*prelude[top].stmts, *found.stmts] if top in prelude else found.stmts
 
     def filled_once(self, tape: Tape) -> bool:
         """Whether a buffer's fill is that of the whole tape; otherwise each row is filled where the buffer was made."""
         return not tape.grows and not self.plan.reused
 
     def forward_counter(self, loop):
-        if isinstance(loop, While) or counts_by_index(self.facts, loop):
+        if counts_by_index(self.facts, loop):
             return index_of(loop)
         if loop not in self.counter_vars:
             b = Builder(self.facts)
@@ -80,71 +82,68 @@ class Augmented:
     def rewrite(self, stmt) -> list:
         if stmt in self.plan.checkpoints:
             return self.plan.checkpoints[stmt].forward()
-        before, after = [], []
+        before, after = Statements(), Statements()
         for v in core.defined(stmt):
             if v in self.tapes:
                 tape = self.tapes[v]
-                after.append(Store(tape.array, self.forward_slots(tape), v, loc=stmt.loc))
-        match stmt:
-            case Store(array=a, index=index) if stmt in self.tapes:
-                old = Var(f"{a.hint}_old", a.dtype)
-                self.facts.number(old)
-                tape = self.tapes[stmt]
-                before += [Load(old, a, index, stmt.loc), Store(tape.array, self.forward_slots(tape), old, loc=stmt.loc)]
-            case core.Call(outs=outs):
-                for a in (array_of(o) for o in outs if not isinstance(o, Var)):
-                    tape = self.tapes.get(Overwritten(stmt, a))
-                    if tape is not None:
-                        before += tape.saved(a, self, self.facts)
-            case core.Alloc(array=a) if a in self.promoted:
-                tape = self.promoted[a]
-                if tape.copied:
-                    return [stmt]
-                slots = self.forward_slots(tape)
-                self.mapping[a] = Ref(tape.array, slots)
-                if stmt.fill is not None and not self.filled_once(tape):
-                    b = Builder(self.facts)
-                    loops(b, a.shape, lambda bb, i: bb.store(tape.array, slots + i, stmt.fill))
-                    return b.stmts
-                return []
-            case For(body=body) | While(body=body):
-                inner = self.rewritten(body)
-                stmt = replace(stmt, body=(*self.loop_head(stmt), *inner))
-            case If(then=then, orelse=orelse):
-                stmt = replace(stmt, then=tuple(self.rewritten(then)), orelse=tuple(self.rewritten(orelse)))
-        return [*before, stmt, *after]
+                after.write(tape.array, self.forward_slots(tape), v, loc=stmt.loc)
+        if is_store(stmt) and stmt in self.tapes:
+            old = Var(f"{stmt.array.hint}_old", stmt.array.dtype)
+            self.facts.number(old)
+            tape = self.tapes[stmt]
+            before.read(old, stmt.array, stmt.index, stmt.loc)
+            before.write(tape.array, self.forward_slots(tape), old, loc=stmt.loc)
+        elif called(stmt):
+            for a in (array_of(o) for o in stmt.outs if not isinstance(o, Var)):
+                tape = self.tapes.get(Overwritten(stmt, a))
+                if tape is not None:
+                    before.stmts += tape.saved(a, self, self.facts)
+        elif is_allocation(stmt) and stmt.array in self.promoted:
+            tape = self.promoted[stmt.array]
+            if tape.copied:
+                return [stmt]
+            slots = self.forward_slots(tape)
+            self.mapping[stmt.array] = Ref(tape.array, slots)
+            b = Builder(self.facts)
+            if stmt.fill is not None and not self.filled_once(tape):
+                loops(b, stmt.array.shape, lambda bb, i: bb.store(tape.array, slots + i, stmt.fill))
+            return b.stmts
+        elif is_loop(stmt):
+            inner = self.rewritten(stmt.body)
+            stmt = replace(stmt, body=(*self.loop_head(stmt), *inner))
+        else:
+            stmt = core.with_blocks(stmt, lambda block: tuple(self.rewritten(block)))
+        return [*before.stmts, stmt, *after.stmts]
 
     def rewritten(self, block) -> list:
         """A block with what it saves; at its end, the contents of buffers of its own that keep their size."""
         out = [s for stmt in block for s in self.rewrite(stmt)]
         for stmt in block:
-            if isinstance(stmt, core.Alloc) and stmt.array in self.promoted and self.promoted[stmt.array].copied:
+            if is_allocation(stmt) and stmt.array in self.promoted and self.promoted[stmt.array].copied:
                 out += self.promoted[stmt.array].saved(stmt.array, self, self.facts)
         return out
 
     def loop_head(self, loop) -> list:
         """What an iteration does first: draw its ticket, make room, number itself, save what it received."""
-        out: list = []
+        b = Builder(self.facts)
         for tape in self.plan.all_tapes():
             if loop in tape.loops:
                 self.forward_counter(loop)
         growing = [t for t in self.plan.all_tapes() if t.ticket is loop]
         if growing or loop in self.plan.cells:
             ticket = self.forward_ticket(loop)
-            b = Builder(self.facts)
             if not self.plan.is_own_ticket(loop):
-                b.add(Load(ticket, self.plan.cell(loop), (integer(0),)))
+                b.read(ticket, self.plan.cell(loop), (integer(0),))
                 b.store(self.plan.cell(loop), (integer(0),), b.iadd(ticket, 1))
             room = b.iadd(ticket, 1)
             for tape in growing:
                 b.add(core.Resize(tape.array, room))
-            out += b.stmts
         if loop in self.counter_vars:
-            out += self.counter_vars[loop][1]
+            b.stmts += self.counter_vars[loop][1]
         for v in self.heads.get(loop, ()):
             tape = self.tapes[v]
-            out.append(Store(tape.array, self.forward_slots(tape), v, loc=loop.loc))
-        return out
+            b.write(tape.array, self.forward_slots(tape), v, loc=loop.loc)
+        return b.stmts
 
 
 __all__ = ["Augmented"]

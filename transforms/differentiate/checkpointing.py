@@ -27,29 +27,13 @@ from typing import TYPE_CHECKING, Any
 from ...runtime.generators import WORDS
 from ..language import core
 from ..language.build import Builder, integer, loops, trips
-from ..language.core import (
-    Alloc,
-    Arr,
-    Carry,
-    Const,
-    For,
-    Function,
-    If,
-    Load,
-    Merge,
-    Store,
-    Var,
-    While,
-    is_float,
-    is_generator,
-    walk,
-)
+from ..language.core import Arr, Carry, Const, For, Function, Merge, Var, is_float, is_generator, walk
 from ..language.dependence import Order
 from ..language.draws import kept_state, restore_state, save_state
 from ..language.errors import InternalError, UnsupportedSyntax
 from ..language.motion import learn
 from ..language.names import defined_in, mentioned
-from ..language.queries import allocated_in
+from ..language.queries import allocated_in, is_load, is_range
 from ..language.substitution import substitute
 from .primal_values import Scope
 from .tape import TapePlan
@@ -80,7 +64,7 @@ class State:
         sweep.comment(stmt)
         return kept
 
-    def __init__(self, stmt: For | While, facts):
+    def __init__(self, stmt, facts):
         facts = before_checks(facts)
         self.stmt, self.facts = stmt, facts
         loop = self.loop = stmt if isinstance(stmt, For) else For(
@@ -104,7 +88,9 @@ class State:
         self.states = {g: kept_state(g, (slots,)) for g in self.drawn}
         self.numbers = {c: Arr(f"{c.var.hint}_copies", c.var.dtype, (slots,)) for c in self.loop.carries}
         everything = (*self.copies.values(), *self.states.values(), *self.numbers.values())
-        self.ready = [*b.stmts, *(Alloc(a, None, self.loop.loc) for a in everything)]
+        for a in everything:
+            b.make(a, loc=self.loop.loc)
+        self.ready = b.stmts
 
     def named(self):
         """(name of what is copied, where the copies are)."""
@@ -132,22 +118,22 @@ class State:
         """The block that brings the buffers back, and no carried values."""
         back = b.child()
         self.restore(back, slot)
-        return tuple(s for s in back.block() if not isinstance(s, Load))
+        return tuple(s for s in back.block() if not is_load(s))
 
     def go_back(self, b: Builder) -> None:
         """Leave the buffers as they were before the loop, if it has run."""
-        b.add(If(b.compare("gt", self.count, integer(0)), self.buffers(b, integer(0)), ()))
+        b.branch(b.compare("gt", self.count, integer(0)), self.buffers(b, integer(0)), loc=core.NOWHERE)
 
 
 class Checkpoints(State):
     """Where copies of one loop's state are kept, and when they are taken."""
 
-    def __init__(self, stmt: For | While, facts):
+    def __init__(self, stmt, facts):
         super().__init__(stmt, facts)
         loop = self.loop
         b = Builder(self.facts)
-        self.online = isinstance(stmt, While) or stmt.exit is not None
-        self.planned = None if isinstance(stmt, While) else self.iterations(b)
+        self.online = not is_range(stmt) or stmt.exit is not None
+        self.planned = self.iterations(b) if is_range(stmt) else None
         self.count = stmt.trip if self.online else self.planned
         kind, amount = loop.checkpoint or ("snapshots", integer(1))
         if kind == "bytes":
@@ -158,7 +144,7 @@ class Checkpoints(State):
         self.top = Var("top", "int64")
         self.facts.number(self.top)
         self.keep(b, slots)
-        self.ready.append(Alloc(self.position, Const(0, "int64"), loop.loc))
+        b.make(self.position, Const(0, "int64"), loop.loc)
 
     def iterations(self, b: Builder):
         return trips(b, self.loop.start, self.loop.stop, core.known_value(self.loop.step))
@@ -199,7 +185,7 @@ class Checkpoints(State):
         following = then.iadd(k, split)
         hit = inner.compare("eq", k, due_head)
         merges = (Merge(top_next, slot, top_head), Merge(due_next, following, due_head))
-        inner.add(If(hit, then.block(), (), merges, loop.loc))
+        inner.branch(hit, then.block(), (), merges, loop.loc)
         mapping: dict = {c.var: heads[c] for c in loop.carries}
         mapping[loop.index] = inner.iadd(loop.start, inner.imul(k, loop.step))
         body = substitute(loop.body, mapping)
@@ -208,7 +194,7 @@ class Checkpoints(State):
         self.facts.number(after)
         carries = [Carry(heads[c], inits[c], mapping.get(c.next, c.next), results[c]) for c in loop.carries]
         carries += [Carry(top_head, top, top_next, after), Carry(due_head, due, due_next, Var("due", "int64"))]
-        b.add(For(k, first, last, integer(1), tuple(carries), (*inner.block(), *body), loc=loop.loc))
+        b.repeat(k, first, last, (*inner.block(), *body), carries=tuple(carries), loc=loop.loc)
         for a in self.arrays:
             b.forget(a)
         return {**results, "top": after}
@@ -239,36 +225,36 @@ class Checkpoints(State):
                 copies, (slot, *i), bb.load(copies, (twice, *i))))
         for copies in (*self.numbers.values(), self.position):
             drop.store(copies, (slot,), drop.load(copies, (twice,)))
-        thin.add(For(slot, integer(1), thin.iadd(kept, 1), integer(1), (), drop.block(), loc=stmt.loc))
+        thin.repeat(slot, 1, thin.iadd(kept, 1), drop.block(), loc=stmt.loc)
         last, distance = Var("top", "int64"), Var("stride", "int64")
         for v in (last, distance):
             self.facts.number(v)
         merges = (Merge(last, kept, top), Merge(distance, thin.imul(stride, 2), stride))
-        then.add(If(full, thin.block(), (), merges, stmt.loc))
+        then.branch(full, thin.block(), (), merges, stmt.loc)
         save = Builder(self.facts)
         place = save.iadd(last, 1)
         save.store(self.position, (place,), k)
         self.save(save, place, heads)
         reached = Var("top", "int64")
         self.facts.number(reached)
-        then.add(If(then.compare("eq", k, then.imul(then.iadd(last, 1), distance)), save.block(), (),
-                    (Merge(reached, place, last),), stmt.loc))
+        then.branch(then.compare("eq", k, then.imul(then.iadd(last, 1), distance)), save.block(), (),
+                    (Merge(reached, place, last),), stmt.loc)
         coming = then.imul(then.iadd(reached, 1), distance)
         joined = tuple(Merge(v, new, old) for v, new, old in zip(
             following, (reached, coming, distance), (top, due, stride), strict=True))
-        inner.add(If(inner.compare("eq", k, due), then.block(), (), joined, stmt.loc))
+        inner.branch(inner.compare("eq", k, due), then.block(), (), joined, stmt.loc)
         mapping: dict = {c.var: heads[c] for c in stmt.carries}
         mapping[self.loop.index] = inner.iadd(self.loop.start, inner.imul(k, self.loop.step))
         body = (*inner.block(), *substitute(stmt.body, mapping))
         carries = [Carry(heads[c], c.init, mapping.get(c.next, c.next), c.result) for c in stmt.carries]
         carries += [Carry(v, integer(init), new, result) for v, init, new, result in zip(
             (top, due, stride), (-1, 0, 1), following, results, strict=True)]
-        if isinstance(stmt, While):
+        if not is_range(stmt):
             b.add(replace(stmt, cond=mapping[stmt.cond], carries=tuple(carries), body=body, counter=k, checkpoint=None))
         else:
             assert self.planned is not None
-            b.add(For(k, integer(0), self.planned, integer(1), tuple(carries), body, mapping.get(stmt.exit, stmt.exit),
-                      stmt.trip, loc=stmt.loc))
+            leave = mapping.get(stmt.exit, stmt.exit)
+            b.repeat(k, 0, self.planned, body, carries=tuple(carries), exit=leave, trip=stmt.trip, loc=stmt.loc)
         for a in self.arrays:
             b.forget(a)
 
@@ -285,7 +271,7 @@ class Checkpoints(State):
         return [*self.ready, *b.stmts]
 
 
-def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
+def reverse_checkpointed(sweep, stmt, seeds: dict) -> None:
     """Emit the reverse of a checkpointed loop. seeds: carry -> cotangent of its result, or None."""
     outer = sweep.scope
     if outer.parent is not None:
@@ -299,8 +285,7 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
     cells = step.cells(b, seeds)
     left = {g: kept_state(g) for g in kept.drawn}               # as the forward sweep has left the generators
     for g, state in left.items():
-        b.add(Alloc(state))
-        save_state(b, g, state)
+        save_state(b, g, b.make(state))
     end = b.index("end", kept.count, integer(0), -1)
     inner = b.child(loop=True)
     top = Var("top", "int64")
@@ -319,12 +304,11 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
     inner.stmts.extend(substitute((*step.forward, *step.backward), mapping))
     step.rename(mapping)
     step.leave(inner, cells, mapping)
-    place = Var("place", "int64")
-    inner.add(Load(place, kept.position, (reached["top"],)))
+    place = inner.read(Var("place", "int64"), kept.position, (reached["top"],))
     facts.number(place)
     done = inner.let("cast", inner.compare("eq", place, last), dtype="int64")
     carries = (Carry(top, kept.top, inner.isub(reached["top"], done), Var("top", "int64")),)
-    b.add(For(end, kept.count, integer(0), integer(-1), carries, inner.block(), loc=loop.loc))
+    b.repeat(end, kept.count, 0, inner.block(), -1, carries, loc=loop.loc)
     kept.go_back(b)
     sweep.forget_written(outer, b.stmts[-2:])
     for g, state in left.items():
@@ -384,8 +368,7 @@ class Step:
         """Where cotangents wait between iterations: those of what is carried, and sums of those of constants."""
         cells = {}
         for v in (*(c.var for c in self.seeds), *self.constants):
-            cells[v] = Arr(f"{v.hint}_bar", v.dtype, (integer(1),))
-            b.add(Alloc(cells[v], Const(0.0, v.dtype)))
+            cells[v] = b.make(Arr(f"{v.hint}_bar", v.dtype, (integer(1),)), Const(0.0, v.dtype))
         for c in self.seeds:
             if seeds.get(c) is not None:
                 b.store(cells[c.var], (integer(0),), seeds[c])
@@ -395,10 +378,10 @@ class Step:
         """What an iteration leaves in the cells; mapping: its names."""
         for c in self.seeds:
             g = self.bars.get(c.var, Const(0.0, c.var.dtype))
-            b.add(Store(cells[c.var], (integer(0),), mapping.get(g, g)))
+            b.write(cells[c.var], (integer(0),), mapping.get(g, g))
         for v in self.constants:
             g = self.bars[v]
-            b.add(Store(cells[v], (integer(0),), mapping.get(g, g), True))
+            b.write(cells[v], (integer(0),), mapping.get(g, g), True)
 
     def give(self, b: Builder, cells: dict) -> None:
         """The cotangents after all iterations."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language.build import Builder, integer, loops
-from ..language.core import Alloc, Arr, For, Function, Let, Load, Resize, Store, Swap, Var, array_of, operands, walk
+from ..language.core import Arr, Function, Resize, Swap, Var, array_of, operands, walk
+from ..language.emit import Statements
 from ..language.errors import InternalError
 from ..language.facts import Facts
 from ..language.motion import facts_of
+from ..language.queries import is_access, is_allocation
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .forward import Forward, forward, live_in
@@ -48,15 +50,14 @@ def lanes_first(program: Function, arrays) -> Function:
         return moved.get(x, x)
 
     def turned(s):
-        match s:
-            case Load(array=a, index=i) | Store(array=a, index=i) if a in moved:
-                return (replace(s, array=moved[a], index=(i[-1], *i[:-1])),)
-            case Alloc(array=a) if a in moved:
-                return (replace(s, array=moved[a]),)
-            case Swap(targets=targets, sources=sources):
-                return (replace(s, targets=tuple(map(get, targets)), sources=tuple(map(get, sources))),)
-            case _ if any(array_of(x) in moved for x in operands(s)):
-                raise InternalError("the tangents of a result are more than elements", s.loc)
+        if is_access(s) and s.array in moved:
+            return (replace(s, array=moved[s.array], index=(s.index[-1], *s.index[:-1])),)
+        if is_allocation(s) and s.array in moved:
+            return (replace(s, array=moved[s.array]),)
+        if isinstance(s, Swap):
+            return (replace(s, targets=tuple(map(get, s.targets)), sources=tuple(map(get, s.sources))),)
+        if any(array_of(x) in moved for x in operands(s)):
+            raise InternalError("the tangents of a result are more than elements", s.loc)
         return None
     return replace(program, params=tuple(map(get, program.params)), body=top_down(program.body, turned),
                    returns=tuple(map(get, program.returns)), copied=frozenset(map(get, program.copied)))
@@ -73,10 +74,9 @@ def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Fu
     b.stmts.extend(first.body)
     count = Var("count", "int64")
     seeds = tuple(Arr(f"{s.hint}_rows", s.dtype, (count, *shape_of(s))) for s in bars)
-    size = Let(count, "dim", (seeds[0], 0))
-    targets = [Arr(f"{p.hint}_bar", p.dtype, (count, *shape_of(p))) for p in wanted]
-    for t in targets:
-        b.add(Alloc(t))
+    head = Statements()
+    head.size(count, seeds[0], 0)
+    targets = [b.make(Arr(f"{p.hint}_bar", p.dtype, (count, *shape_of(p)))) for p in wanted]
     row = b.index("c", integer(0), count)
     inner = b.child(loop=True)
     mapping: dict = {}
@@ -84,16 +84,16 @@ def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Fu
         if isinstance(bar, Var):
             mapping[bar] = inner.load(seed, (row,))
             continue
-        inner.add(Alloc(bar))
+        inner.make(bar)
         loops(inner, bar.shape, lambda bb, i, bar=bar, seed=seed: bb.store(bar, i, bb.load(seed, (row, *i))))
     inner.stmts.extend(substitute(back.body, mapping))
     for p, t, bar in zip(wanted, targets, back.returns, strict=True):
         bar = mapping.get(bar, bar)
         loops(inner, shape_of(p), lambda bb, i, t=t, bar=bar: bb.store(
             t, (row, *i), bb.load(bar, i) if isinstance(bar, Arr) else bar))
-    b.add(For(row, integer(0), count, integer(1), (), inner.block(), origin="array"))
-    return replace(function, name=name, params=(*function.params, *seeds), body=(size, *b.block()), returns=tuple(targets),
-                   copied=first.copied, tape=())
+    b.repeat(row, 0, count, inner.block(), origin="array")
+    return replace(function, name=name, params=(*function.params, *seeds), body=(*head.stmts, *b.block()),
+                   returns=tuple(targets), copied=first.copied, tape=())
 
 
 __all__ = ["by_lanes", "by_rows"]

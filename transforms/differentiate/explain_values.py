@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..language import core
-from ..language.core import Arr, Const, Function, If, Let, Load, Loc, Var
+from ..language.core import Arr, Const, Function, Loc, Var
 from ..language.facts import Facts
-from ..language.queries import is_loop
+from ..language.queries import called, is_allocation, is_branch, is_load, is_loop, is_size, operation
 from ..language.units import unit_of
 from .reverse import Reverse, reverse
 
@@ -72,32 +72,29 @@ class Noting(Reverse):
     def recompute(self, v, scope, nested: bool):
         found = self.found.setdefault(v, Found())
         stmt = self.order.definition.get(v)
-        match stmt:
-            case Let(op="dim"):
-                pass
-            case Let():
-                found.how = AGAIN
-            case Load(array=a):
-                found.how = READ
-                at = self.order.position[stmt][1]
-                last = scope.position + (1 if nested or scope.inside else 0)
-                writer = next((s for s in scope.block[at + 1:last]
-                               if any(self.order.same_memory(a, w) for w in self.order.writes(s))), None)
-                found.cause, found.at = f"`{a.hint}`, which it was read from, is overwritten", getattr(writer, "loc", None)
-            case If():
-                found.how, found.cause, found.at = BRANCH, "the branch that decides it does more than compute", stmt.loc
-            case core.For() | core.While():
-                found.cause, found.at = "it is what a loop leaves, which is not run again", stmt.loc
-            case core.Call():
-                unit = unit_of(stmt)
-                found.cause = f"`{unit.name}` is not called again" if unit is not None else \
-                    "it is the result of a library function or a draw, which is not run again"
-                found.at = stmt.loc
-            case _:
-                found.cause = "it goes from one iteration of the loop to the next"
-                home = self.order.block_of.get(v)
-                loops = (s for s in core.walk(self.function.body) if is_loop(s))
-                found.at = next((s.loc for s in loops if s.body is home), None)
+        if operation(stmt):
+            found.how = found.how if is_size(stmt) else AGAIN
+        elif is_load(stmt):
+            found.how, a = READ, stmt.array
+            at = self.order.position[stmt][1]
+            last = scope.position + (1 if nested or scope.inside else 0)
+            writer = next((s for s in scope.block[at + 1:last]
+                           if any(self.order.same_memory(a, w) for w in self.order.writes(s))), None)
+            found.cause, found.at = f"`{a.hint}`, which it was read from, is overwritten", getattr(writer, "loc", None)
+        elif is_branch(stmt):
+            found.how, found.cause, found.at = BRANCH, "the branch that decides it does more than compute", stmt.loc
+        elif is_loop(stmt):
+            found.cause, found.at = "it is what a loop leaves, which is not run again", stmt.loc
+        elif called(stmt):
+            unit = unit_of(stmt)
+            found.cause = f"`{unit.name}` is not called again" if unit is not None else \
+                "it is the result of a library function or a draw, which is not run again"
+            found.at = stmt.loc
+        else:
+            found.cause = "it goes from one iteration of the loop to the next"
+            home = self.order.block_of.get(v)
+            loops = (s for s in core.walk(self.function.body) if is_loop(s))
+            found.at = next((s.loc for s in loops if s.body is home), None)
         return super().recompute(v, scope, nested)
 
     def from_tape(self, v, scope):
@@ -123,7 +120,7 @@ def values_of(function: Function, facts: Facts, wanted, registry, seeds: str, se
         for a, stmt, _, _ in one.reads:
             reads.setdefault(a, {})[stmt.loc] = None
         for stmt in one.saves:
-            if not isinstance(stmt, core.Alloc):
+            if not is_allocation(stmt):
                 for a in {core.array_of(x) for x in core.results(stmt) if not isinstance(x, Var)}:
                     saves.setdefault(a, []).append((stmt.loc, getattr(one.reasons.get(stmt), "loc", None)))
     return Values(made[-1].function, made[-1].active, found, reads, saves, set().union(*(s.plan.promoted for s in sweeps)))

@@ -6,13 +6,16 @@ from contextlib import contextmanager
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Atom, Const, For, Function, Var, While
+from ..language.core import Atom, Const, Function, Var
 from ..language.dependence import Order
 from ..language.facts import Facts
+from ..language.queries import is_range
 
 
-def counts_by_index(facts: Facts, loop: For) -> bool:
-    """Whether the loop's own index can number its iterations: small, non-negative, dense."""
+def counts_by_index(facts: Facts, loop) -> bool:
+    """Whether the loop's own index numbers its iterations, or can: small, non-negative, dense."""
+    if not is_range(loop):
+        return True
     low = facts.range[loop.index][0]
     return core.known_value(loop.step) in (1, -1) and isinstance(low, Const) and 0 <= low.value <= 4
 
@@ -51,14 +54,14 @@ class Extents:
             self.facts.forget_since(equal)
 
     def find(self, loop, top) -> Atom | None:
-        if isinstance(loop, While):
+        if not is_range(loop):
             return None
         builder = self.prelude_of(top)
         low, high = self.facts.range[loop.index]
         if counts_by_index(self.facts, loop):
             bound = self.outside(high, True, top)
         else:
-            step = abs(loop.step.value)
+            step = abs(core.known_value(loop.step))
             a, b = self.outside(high, True, top), self.outside(low, False, top)
             if a is None or b is None:
                 return None

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 from ..language import core
 from ..language.build import Builder, loops
-from ..language.core import Arr, Call, Function, Let, Load, Ref, Store, Var
+from ..language.core import Arr, Function, Ref, Var
 from ..language.facts import Facts
 from ..language.names import defined_in, mentioned
+from ..language.queries import called, calls_in
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
 
@@ -77,25 +78,21 @@ def hook_call(b: Builder, x, body, seed, result) -> Arr | Var:
 def without_hooks(block) -> tuple:
     """Statements with copies in the places of hooks."""
     def copied(s):
-        if not (isinstance(s, Call) and s.op == HOOK):
+        if called(s) != HOOK:
             return None
-        (target,), source = s.outs, s.args[0]
+        (target,), source, b = s.outs, s.args[0], Builder(Facts())
         if isinstance(target, Var):
-            return (Let(target, "link", (source, core.Const(1.0, source.dtype), source), s.loc),)
-        b = Builder(Facts())
+            b.bind(target, "link", source, core.Const(1.0, source.dtype), source, loc=s.loc)
+            return b.stmts
         where, whence = (r if isinstance(r, Ref) else Ref(r) for r in (target, source))
-
-        def copy(bb, index):
-            value = Var("t", where.dtype)
-            bb.add(Load(value, whence.array, (*whence.prefix, *index)))
-            bb.add(Store(where.array, (*where.prefix, *index), value))
-        loops(b, where.shape, copy)
+        loops(b, where.shape, lambda bb, index: bb.store(
+            where.array, (*where.prefix, *index), bb.load(whence.array, (*whence.prefix, *index), "t")))
         return b.stmts
     return top_down(block, copied)
 
 
 def has_hooks(function: Function) -> bool:
-    return any(isinstance(s, Call) and s.op == HOOK for s in core.walk(function.body))
+    return any(s.op == HOOK for s in calls_in(function.body))
 
 
 __all__ = ["HOOK", "Hook", "has_hooks", "hook_call", "without_hooks"]

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.build import Builder, integer, loops
-from ..language.core import Alloc, Arr, Const, For, Function, Guard, If, Let, Store, Var, defined, is_float
+from ..language.build import Builder, integer, loops, place_of, product
+from ..language.core import Arr, Const, Function, Var, defined, is_float
 from ..language.draws import generators_of, has_draws, kept_state, restore_state, save_state
 from ..language.facts import Facts
 from ..language.motion import facts_of
-from ..language.queries import is_size
+from ..language.queries import is_check, is_size, operation
 from ..language.substitution import substitute
 from .forward import Forward, forward, live_in
 from .reverse import linked, reverse
@@ -52,13 +52,11 @@ def outside(function: Function, atoms) -> list | None:
     known = {p for p in function.params if isinstance(p, Var) and not is_float(p)}
     checks = []
     for s in function.body:
-        match s:
-            case Let(var=v, op=op, args=args) if not is_float(v) and op != "wrap_index":
-                if s.args[0] in function.params if op == "dim" else all(isinstance(a, Const) or a in known for a in args):
-                    known.add(v)
-            case Guard(cond=cond, parts=parts):
-                if all(isinstance(a, Const) or a in known for a in (cond, *parts)):
-                    checks.append(s)
+        if operation(s) not in ("", "wrap_index") and not is_float(s.var):
+            if s.args[0] in function.params if is_size(s) else all(isinstance(a, Const) or a in known for a in s.args):
+                known.add(s.var)
+        elif is_check(s) and all(isinstance(a, Const) or a in known for a in (s.cond, *s.parts)):
+            checks.append(s)
     if not all(isinstance(a, Const) or a in known for a in atoms):
         return None
     needed: set = set(checks)
@@ -98,20 +96,20 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
     starts, total = [], integer(0)
     for p in wanted:
         starts.append(total)
-        total = b.iadd(total, size_of(b, shape_of(p)))
+        total = b.iadd(total, product(b, shape_of(p)))
     once = isinstance(total, Const) and total.value <= LANES
     lanes = Lanes(total if once else b.imin(total, LANES))
     sweep = Forward(facts, live_in(function, wanted, registry), registry, lanes)
     for p in function.params:
         if p in wanted or p in sweep.live:
-            b.add(Alloc(lanes.given(p), Const(0.0, p.dtype)))
+            b.make(lanes.given(p), Const(0.0, p.dtype))
     flat = [None if once and isinstance(r, Arr) else stacked("J", r, total) for r in results]
     for block in filter(None, flat):
-        b.add(Alloc(block, Const(0.0, block.dtype)))
+        b.make(block, Const(0.0, block.dtype))
 
     drawn = [] if once or not has_draws(function.body) else [(g, kept_state(g)) for g in generators_of(function)]
     for g, state in drawn:                                  # all tangents are those of one run
-        b.add(Alloc(state))
+        b.make(state)
         save_state(b, g, state)
 
     def run(at: Builder, first) -> None:
@@ -120,8 +118,7 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
         seeds(at, lanes, wanted, starts, first)
         copies = {}
         for p in sorted(function.copied, key=function.params.index) if not once else ():
-            copies[p] = Arr(p.hint, p.dtype, p.shape)
-            at.add(Alloc(copies[p]))
+            copies[p] = at.make(Arr(p.hint, p.dtype, p.shape))
             copy_into(at, copies[p], p)
         sweep.b = at
         body = sweep.block(tuple(s for s in function.body if s not in head))
@@ -139,7 +136,7 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
         inner = b.child(loop=True)
         run(inner, first)
         last = b.imax(total, 1) if drawn else total             # what draws runs once at least
-        b.add(For(first, integer(0), last, integer(LANES), (), inner.block(), origin="array"))
+        b.repeat(first, 0, last, inner.block(), LANES, origin="array")
     blocks = [lanes.result(r) if block is None else block for r, block in zip(results, flat, strict=True)]
     returns = [apart(b, block, r, p, start) if len(wanted) > 1 or len(shape_of(p)) != 1 else block
                for r, block in zip(results, blocks, strict=True) for p, start in zip(wanted, starts, strict=True)]
@@ -155,21 +152,6 @@ def one_column(function: Function, wanted, registry, name: str) -> Function:
                    returns=tuple(one.get(r, r) for r in made.returns))
 
 
-def size_of(b: Builder, shape):
-    total = integer(1)
-    for s in shape:
-        total = b.imul(total, s)
-    return total
-
-
-def position(b: Builder, index, shape):
-    """The place of an element in the order of memory."""
-    place = integer(0)
-    for i, s in zip(index, shape, strict=True):
-        place = b.iadd(b.imul(place, s), i)
-    return place
-
-
 def seeds(b: Builder, lanes: Lanes, wanted, starts, first) -> None:
     """Lane l of the tangents: the direction of input number first + l."""
     whole = first == integer(0)
@@ -179,14 +161,12 @@ def seeds(b: Builder, lanes: Lanes, wanted, starts, first) -> None:
             loops(b, dot.shape, lambda bb, i, dot=dot: bb.store(dot, i, Const(0.0, dot.dtype)))
 
         def one(bb: Builder, index, p=p, dot=dot, start=start):
-            lane = bb.isub(bb.iadd(start, position(bb, index, shape_of(p))), first)
-            stmt = Store(dot, (*index, lane), Const(1.0, dot.dtype))
-            bb.forget(dot)
-            if whole:
-                bb.add(stmt)
-            else:
+            lane = bb.isub(bb.iadd(start, place_of(bb, index, shape_of(p))), first)
+            at = bb if whole else bb.child()
+            at.store(dot, (*index, lane), Const(1.0, dot.dtype))
+            if not whole:
                 inside = bb.let("and", bb.compare("ge", lane, integer(0)), bb.compare("lt", lane, lanes.count), dtype="bool")
-                bb.add(If(inside, (stmt,), ()))
+                bb.branch(inside, at.block())
         loops(b, shape_of(p), one)
 
 
@@ -196,17 +176,16 @@ def columns(b: Builder, block: Arr, dot: Arr, index, first, last) -> None:
     inner = b.child(loop=True)
     inner.store(block, (*index, j), inner.load(dot, (*index, inner.isub(j, first))))
     b.forget(block)
-    b.add(For(j, first, last, integer(1), (), inner.block(), origin="array"))
+    b.repeat(j, first, last, inner.block(), origin="array")
 
 
 def apart(b: Builder, block: Arr, r, p, start):
     """The columns of one parameter, in its shape."""
     if not shape_of(r) and not shape_of(p):
         return b.load(block, (start,), "J")
-    out = stacked("J", r, p)
-    b.add(Alloc(out))
+    out = b.make(stacked("J", r, p))
     loops(b, shape_of(r), lambda bb, i: loops(bb, shape_of(p), lambda bbb, k: bbb.store(
-        out, (*i, *k), bbb.load(block, (*i, bbb.iadd(start, position(bbb, k, shape_of(p))))))))
+        out, (*i, *k), bbb.load(block, (*i, bbb.iadd(start, place_of(bbb, k, shape_of(p))))))))
     return out
 
 
@@ -216,12 +195,6 @@ def indices(shape):
     for s in shape:
         found = [(*i, k) for i in found for k in range(s.value)]
     return found
-
-
-def put(b: Builder, array: Arr, index, value, inside) -> None:
-    stmt = Store(array, index, value)
-    b.forget(array)
-    b.add(stmt if inside is None else If(inside, (stmt,), ()))
 
 
 def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Function:
@@ -237,18 +210,15 @@ def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Fu
     b.stmts.extend(first.body)
     for s in seeds:
         if isinstance(s, Arr):
-            b.add(Alloc(s, Const(0.0, s.dtype)))
+            b.make(s, Const(0.0, s.dtype))
     returns: list = []
     for k, r in enumerate(results):
-        targets = [stacked("J", r, p) if shape_of(r) or isinstance(p, Arr) else None for p in wanted]
-        for t in targets:
-            if t is not None:
-                b.add(Alloc(t))
+        targets = [b.make(stacked("J", r, p)) if shape_of(r) or isinstance(p, Arr) else None for p in wanted]
 
         def row(at: Builder, index, k=k, targets=targets):
             mapping: dict = {s: Const(1.0 if j == k else 0.0, s.dtype) for j, s in enumerate(seeds) if isinstance(s, Var)}
             if isinstance(seeds[k], Arr):
-                put(at, seeds[k], index, Const(1.0, seeds[k].dtype), None)
+                at.store(seeds[k], index, Const(1.0, seeds[k].dtype))
             at.stmts.extend(substitute(back.body, mapping))
             found = []
             for p, t, bar in zip(wanted, targets, back.returns, strict=True):
@@ -258,7 +228,7 @@ def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Fu
                     loops(at, shape_of(p), lambda bb, i, t=t, bar=bar: bb.store(
                         t, (*index, *i), bb.load(bar, i) if isinstance(bar, Arr) else bar))
             if isinstance(seeds[k], Arr):
-                put(at, seeds[k], index, Const(0.0, seeds[k].dtype), None)
+                at.store(seeds[k], index, Const(0.0, seeds[k].dtype))
             return found
         if shape_of(r):
             loops(b, r.shape, row)
@@ -279,9 +249,7 @@ def by_lanes(function: Function, facts: Facts, wanted, registry, name: str) -> F
         if not shape_of(r):
             returns += next(bars)
             continue
-        targets = [stacked("J", r, p) for p in wanted]
-        for t in targets:
-            b.add(Alloc(t))
+        targets = [b.make(stacked("J", r, p)) for p in wanted]
         for place in indices(shape_of(r)):
             index = tuple(map(integer, place))
             for p, t, bar in zip(wanted, targets, next(bars), strict=True):

@@ -6,8 +6,9 @@ from typing import Any
 
 from ..language import core
 from ..language.build import Builder
-from ..language.core import Arr, Const, If, Let, Load, Merge, Var
+from ..language.core import Arr, Const, Merge, Var
 from ..language.facts import Facts
+from ..language.queries import is_branch, is_load, is_size, loads, operation
 
 
 class Scope:
@@ -63,23 +64,17 @@ class PrimalValues:
     def recompute(self, v, scope: Scope, nested: bool):
         stmt = self.order.definition.get(v)
         self.plan.asked.add(v)
-        if stmt is None:
-            return self.from_tape(v, scope)
-        match stmt:
-            case Let(op=op, args=args):
-                if op == "dim":
-                    return v
-                return scope.b.let(op, *(self.need(a) for a in args), dtype=v.dtype, hint=v.hint)
-            case Load(array=a, index=index):
-                if self.overwritten_since(a, stmt, scope, nested):
-                    return self.from_tape(v, scope)
-                self.plan.read(a, stmt, index)
-                target, where = self.plan.located(a, tuple(self.need(i) for i in index), self)
-                return scope.b.load(target, where, v.hint)
-            case If() if self.order.is_pure(stmt) and not any(
-                    self.overwritten_since(s.array, stmt, scope, nested) for s in core.walk((stmt,))
-                    if isinstance(s, Load)):
-                return self.recompute_branch(v, stmt)
+        if is_size(stmt):
+            return v
+        if operation(stmt):
+            return scope.b.let(stmt.op, *(self.need(a) for a in stmt.args), dtype=v.dtype, hint=v.hint)
+        if is_load(stmt) and not self.overwritten_since(stmt.array, stmt, scope, nested):
+            self.plan.read(stmt.array, stmt, stmt.index)
+            target, where = self.plan.located(stmt.array, tuple(self.need(i) for i in stmt.index), self)
+            return scope.b.load(target, where, v.hint)
+        if is_branch(stmt) and self.order.is_pure(stmt) and not any(
+                self.overwritten_since(s.array, stmt, scope, nested) for s in loads(core.walk((stmt,)))):
+            return self.recompute_branch(v, stmt)
         return self.from_tape(v, scope)
 
     def overwritten_since(self, array: Arr, stmt, scope: Scope, nested: bool) -> bool:
@@ -88,7 +83,7 @@ class PrimalValues:
         last = scope.position + (1 if nested or scope.inside else 0)
         return any(self.order.same_memory(array, w) for s in scope.block[at + 1:last] for w in self.order.writes(s))
 
-    def recompute_branch(self, v, stmt: If):
+    def recompute_branch(self, v, stmt):
         """Run a pure branch again for one of its values."""
         merge = next(m for m in stmt.merges if m.var is v)
         cond = self.need(stmt.cond)
@@ -109,7 +104,7 @@ class PrimalValues:
             return x if cond.value else y
         var = Var(v.hint, v.dtype)
         self.facts.number(var)
-        outer.b.add(If(cond, then, orelse, (Merge(var, x, y),)))
+        outer.b.branch(cond, then, orelse, (Merge(var, x, y),), core.NOWHERE)
         return var
 
     def from_tape(self, v, scope: Scope):

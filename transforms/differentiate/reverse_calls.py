@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..language import core
 from ..language.build import loops
-from ..language.core import Arr, Call, Const, Ref, Var, array_of
+from ..language.core import Arr, Const, Ref, Var, array_of
 from ..language.draws import is_draw
 from ..language.errors import InternalError
 from ..language.substitution import placed, substitute
@@ -12,7 +12,7 @@ from ..language.units import unit_of
 from .units import pullback
 
 
-def reverse_call(sweep, stmt: Call) -> None:
+def reverse_call(sweep, stmt) -> None:
     for lane in sweep.each_lane():
         if any(array_of(o) in sweep.live[lane] for o in stmt.outs):
             sweep.comment(stmt)
@@ -26,7 +26,7 @@ def reverse_call(sweep, stmt: Call) -> None:
                 sweep.plan.restore_array(stmt, array_of(out), sweep)
 
 
-def pull_call(sweep, stmt: Call) -> None:
+def pull_call(sweep, stmt) -> None:
     b = sweep.scope.b
     mask = tuple(array_of(a) in sweep.live[sweep.lane] for a in stmt.args)
     rule = rule_of(sweep, stmt, mask)
@@ -73,7 +73,7 @@ def pull_call(sweep, stmt: Call) -> None:
     clear_outs(sweep, stmt)
 
 
-def rule_of(sweep, stmt: Call, mask: tuple):
+def rule_of(sweep, stmt, mask: tuple):
     unit = unit_of(stmt)
     if unit is None:
         return sweep.registry.pullback(stmt.op, tuple(map(kind_of, stmt.outs)), tuple(map(kind_of, stmt.args)), mask,
@@ -83,7 +83,7 @@ def rule_of(sweep, stmt: Call, mask: tuple):
                     tuple(k for k, on in enumerate(mask) if on), sweep.registry, sweep.reversed)
 
 
-def clear_outs(sweep, stmt: Call) -> None:
+def clear_outs(sweep, stmt) -> None:
     """The adjoints of what a call fills are zero before it, where an earlier statement may add to them."""
     for out in stmt.outs:
         if not isinstance(out, Var) and array_of(out) in sweep.live[sweep.lane] and sweep.order.touched_before(

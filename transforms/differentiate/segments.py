@@ -25,15 +25,16 @@ Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Atom, Carry, Const, For, Function, If, Let, Merge, Var, is_float, is_generator, walk
+from ..language.core import Arr, Atom, Carry, Const, Function, Merge, Var, is_float, is_generator, walk
 from ..language.errors import UnsupportedSyntax
 from ..language.motion import learn
 from ..language.names import mentioned
 from ..language.ops import EXPENSIVE
-from ..language.queries import allocated_in, is_access, loaded_in, operations
+from ..language.queries import allocated_in, called, is_access, is_allocation, is_range, loaded_in, operation, operations
 from ..language.substitution import substitute
 from ..optimise.simplify import remove_dead
 from .checkpointing import WIDTH, State, Step
@@ -48,13 +49,13 @@ SIZES = ("add", "sub", "mul", "max", "min", "floordiv", "neg", "dim")
 
 
 # -- which loops ----------------------------------------------------------------------------------------------
-def long_loops(function: Function, plan) -> dict[For, list[Arr]]:
+def long_loops(function: Function, plan) -> dict[Any, list[Arr]]:
     """The outermost loops that hand arrays from one iteration to the next and keep arrays of each, with their tapes."""
     tapes: dict = {}
     for tape in plan.all_tapes():
         loops = plan.order.loops(plan.origin(tape.what))
         top = loops[0] if loops else plan.top_of(plan.origin(tape.what))
-        if isinstance(top, For):
+        if is_range(top):
             tapes.setdefault(top, []).append(tape)
     found = {}
     for loop, kept in tapes.items():
@@ -64,13 +65,14 @@ def long_loops(function: Function, plan) -> dict[For, list[Arr]]:
     return found
 
 
-def simple(loop: For) -> bool:
+def simple(loop) -> bool:
     return loop.exit is None and loop.trip is None and loop.checkpoint is None and core.known_value(loop.step) in (1, -1) \
-        and not any(isinstance(s, (core.Swap, core.Resize, core.Print, core.While)) or isinstance(s, For) and s.checkpoint
-                    or isinstance(s, core.Call) and any(map(is_generator, core.operands(s))) for s in walk(loop.body))
+        and not core.rebound(loop.body) and not any(
+            isinstance(s, (core.Print, core.While)) or is_range(s) and s.checkpoint
+            or called(s) and any(map(is_generator, core.operands(s))) for s in walk(loop.body))
 
 
-def sequential(loop: For) -> bool:
+def sequential(loop) -> bool:
     """Whether an iteration reads what others leave in arrays; without that, each is reversed as soon as it has run."""
     inside = allocated_in(loop.body)
     read = loaded_in(loop.body)
@@ -78,7 +80,7 @@ def sequential(loop: For) -> bool:
 
 
 # -- how long -------------------------------------------------------------------------------------------------
-def sizes(function: Function, loops: dict[For, list[Arr]], plan) -> tuple[list, dict[For, tuple]] | None:
+def sizes(function: Function, loops: dict[Any, list[Arr]], plan) -> tuple[list, dict[Any, tuple]] | None:
     """(statements that need only the parameters, (iterations, bytes of tape of each, bytes of state, picoseconds of an
     iteration) of each loop); None where sizes are known only further on."""
     computed = [*walk(function.body), *(s for b in plan.extents.prelude.values() for s in b.stmts)]
@@ -145,21 +147,20 @@ def time_of(b: Builder, block, early) -> Atom:
     known early."""
     own, inner = 0, integer(0)
     for s in block:
-        if isinstance(s, For):
+        if is_range(s):
             low, high = (s.start, s.stop) if (core.known_value(s.step) or 1) > 0 else (s.stop, s.start)
             count, once = b.imax(b.isub(early(high), early(low)), 0), time_of(b, s.body, early)
             if any(is_float(c.var) for c in s.carries):
                 once = b.imul(once, ONE_BY_ONE)
             inner = b.iadd(inner, b.imul(count, once))
-        elif isinstance(s, If):
-            for branch in (s.then, s.orelse):
-                inner = b.iadd(inner, time_of(b, branch, early))
-        elif isinstance(s, (core.Call, core.While)):
+        elif called(s) or isinstance(s, core.While):
             raise LookupError
-        elif isinstance(s, Let) and is_float(s.var):
+        elif operation(s) and is_float(s.var):
             own += DIVISION if s.op in QUICK else FUNCTION if s.op in EXPENSIVE else ARITHMETIC
         elif is_access(s):
             own += ARITHMETIC
+        for branch in () if is_range(s) else core.sub_blocks(s):
+            inner = b.iadd(inner, time_of(b, branch, early))
     return b.iadd(inner, own)
 
 
@@ -195,7 +196,7 @@ def in_segments(function: Function, plan) -> Function:
     return replace(function, body=tuple(body))
 
 
-def divided(loop: For, lengths: tuple, facts) -> list:
+def divided(loop, lengths: tuple, facts) -> list:
     """The loop in two. lengths: what `segment_length` takes, how often it runs first."""
     b = Builder(facts)
     count = lengths[0]
@@ -217,12 +218,12 @@ def divided(loop: For, lengths: tuple, facts) -> list:
         facts.number(v)
         facts.number(w)
     inside = substitute(loop.body, {loop.index: t}, fresh=False)
-    steps = For(j, integer(0), here, integer(1), tuple(
+    outer.repeat(j, 0, here, (*inner.block(), *inside), carries=tuple(
         replace(c, init=heads[c][0], result=heads[c][1], next=t if c.next is loop.index else c.next) for c in loop.carries),
-        (*inner.block(), *inside), loc=loop.loc, origin=loop.origin)
+        loc=loop.loc, origin=loop.origin)
     carries = tuple(Carry(heads[c][0], c.init, heads[c][1], c.result) for c in loop.carries)
-    return [*b.stmts, For(q, integer(0), number, integer(1), carries, (*outer.block(), steps), loc=loop.loc,
-                          origin=loop.origin, checkpoint=("segments", length))]
+    b.repeat(q, 0, number, outer.block(), carries=carries, loc=loop.loc, origin=loop.origin, checkpoint=("segments", length))
+    return b.stmts
 
 
 # -- the sweeps -----------------------------------------------------------------------------------------------
@@ -231,27 +232,27 @@ class Segments(State):
 
     step: Step
 
-    def __init__(self, stmt: For, facts):
+    def __init__(self, stmt, facts):
         super().__init__(stmt, facts)
         self.count = stmt.stop
         self.keep(Builder(self.facts), stmt.stop)
 
-    def parts(self) -> tuple[list, list, For]:
+    def parts(self) -> tuple[list, list, Any]:
         """(what stands before all segments: the tapes; what a segment computes first; its iterations, with their tape)."""
         tapes = {t.array for t in self.step.plan.all_tapes()}
         *head, steps = self.step.forward
-        assert isinstance(steps, For)
-        early: list = [s for s in head if isinstance(s, Alloc) and s.array in tapes]
+        early: list = [s for s in head if is_allocation(s) and s.array in tapes]
         needed = {n for s in early for n in s.array.shape}
         for s in reversed(head):
-            if isinstance(s, Let) and s.var in needed:
+            if operation(s) and s.var in needed:
                 needed |= set(s.args)
                 early.insert(0, s)
-        free = needed - {s.var for s in early if isinstance(s, Let)} - self.step.fixed
-        if any(isinstance(x, Var) for x in free) or not all(isinstance(s, (Let, core.Comment)) or s in early for s in head):
+        both = set(operations(early))
+        free = needed - both - self.step.fixed
+        if any(isinstance(x, Var) for x in free) or not all(
+                operation(s) or s in early or isinstance(s, core.Comment) for s in head):
             raise UnsupportedSyntax("a loop cannot be taken in segments", self.loop.loc)
-        both = {v for s in early if isinstance(s, Let) for v in core.defined(s)}
-        return early, [s for s in head if not isinstance(s, Alloc) and not (isinstance(s, Let) and s.var in both)], steps
+        return early, [s for s in head if not is_allocation(s) and not (operation(s) and s.var in both)], steps
 
     def forward(self) -> list:
         early, head, steps = self.parts()
@@ -261,7 +262,7 @@ class Segments(State):
         return [*self.ready, *early, loop]
 
 
-def reverse_segments(sweep, stmt: For, seeds: dict) -> None:
+def reverse_segments(sweep, stmt, seeds: dict) -> None:
     """Emit the reverse of a loop over segments. seeds: carry -> cotangent of its result, or None."""
     outer = sweep.scope
     b, facts = outer.b, sweep.facts
@@ -285,7 +286,7 @@ def reverse_segments(sweep, stmt: For, seeds: dict) -> None:
     count = Var("count", "int64")
     facts.number(count)
     here = mapping.get(steps.stop, steps.stop)
-    inner.add(If(inner.compare("lt", q, last), kept.buffers(inner, q), (), (Merge(count, here, integer(0)),), loop.loc))
+    inner.branch(inner.compare("lt", q, last), kept.buffers(inner, q), (), (Merge(count, here, integer(0)),), loop.loc)
     inner.stmts.extend(substitute((replace(steps, stop=count),), dict(mapping)))
     for a in kept.arrays:
         inner.forget(a)
@@ -294,7 +295,7 @@ def reverse_segments(sweep, stmt: For, seeds: dict) -> None:
     inner.stmts.extend(substitute(step.backward, mapping))
     step.rename({})
     step.leave(inner, cells, mapping)
-    b.add(For(q, last, integer(-1), integer(-1), (), inner.block(), loc=loop.loc, origin="reverse"))
+    b.repeat(q, last, -1, inner.block(), -1, loc=loop.loc, origin="reverse")
     kept.go_back(b)
     sweep.forget_written(outer, b.stmts[-2:])
     learn(facts, tuple(b.stmts[begin:]))

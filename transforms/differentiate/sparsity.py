@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from ...runtime.library_calls import CALLS
 from ..language import core
-from ..language.build import Builder, headed, integer, loops
+from ..language.build import Builder, headed, integer, loops, place_of, product
 from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Merge, Ref, Store, Swap, Var, While
 from ..language.errors import SparsityError
 from ..language.names import mentioned
@@ -92,10 +92,11 @@ class Structure:
         """`var = array[index]`; `default` where an uncertain block asks for what does not exist."""
         inside = self.inside(b, array, index)
         if inside is None:
-            b.add(Load(var, array, index))
+            b.read(var, array, index)
             return
-        got = Var(var.hint, var.dtype)
-        b.add(If(inside, (Load(got, array, index),), (), (Merge(var, got, default),)))
+        at = b.child()
+        got = at.read(Var(var.hint, var.dtype), array, index)
+        b.branch(inside, at.block(), (), (Merge(var, got, default),))
 
     def put(self, b: Builder, array: Arr, index, value, keep: bool) -> None:
         """The set of an element; `keep`: united with the one that is there."""
@@ -104,17 +105,16 @@ class Structure:
         inside = self.inside(b, array, index)
         at = b if inside is None else b.child()
         if keep:
-            old = Var("old", "int64")
-            at.add(Load(old, array, index))
+            old = at.read(Var("old", "int64"), array, index)
             flags = [flag for flag, fresh in self.searches if array not in fresh]
             if flags:
                 value = at.let("grow_set", self.pool, old, value, dtype="int64", hint="set")
-                at.add(If(at.compare("ne", value, old), tuple(Store(f, (EMPTY,), integer(1)) for f in flags), ()))
+                set_flags(at, flags, at.compare("ne", value, old))
             else:
                 value = self.union(at, old, value)
-        at.add(Store(array, index, value))
+        at.write(array, index, value)
         if inside is not None:
-            b.add(If(inside, at.block(), ()))
+            b.branch(inside, at.block())
 
     def everywhere(self, array: Arr, index, body, b: Builder | None = None, start=None):
         """`body(builder, index, carried)` for every element that an index with unknown parts may mean; what it carries last.
@@ -129,7 +129,7 @@ class Structure:
                 head, result = Var("set", "int64"), Var("set", "int64")
                 last = self.everywhere(array, (*index[:k], axis, *index[k + 1:]), body, inner, head)
                 carries = () if start is None else (Carry(head, start, last, result),)
-                b.add(For(axis, EMPTY, array.shape[k], integer(1), carries, inner.block(), origin="array"))
+                b.repeat(axis, EMPTY, array.shape[k], inner.block(), carries=carries, origin="array")
                 return result
         return body(b, index, start)
 
@@ -204,7 +204,7 @@ class Structure:
             if stmt.op == "wrap_index" and self.uncertain:          # it may be out of range here, where nothing follows
                 i, n, *_ = stmt.args
                 below = self.b.compare("lt", i, EMPTY)
-                self.b.add(If(below, (), (), (Merge(v, self.b.iadd(i, n), i),)))
+                self.b.branch(below, merges=(Merge(v, self.b.iadd(i, n), i),))
             else:
                 self.b.add(stmt)
         elif v.dtype == "bool":
@@ -308,7 +308,7 @@ class Structure:
                 found.append(ends[0])
                 continue
             heads = [Var("set", "int64") for _ in joined] + [Var("may_be", "bool") for _ in absent[len(joined):]]
-            self.b.add(If(cond, body, (), tuple(map(Merge, heads, ends[0], absent))))
+            self.b.branch(cond, body, (), tuple(map(Merge, heads, ends[0], absent)))
             found.append(heads)
         for m, t, e in zip(joined, *found, strict=False):
             self.sets[m.var] = self.union(self.b, t, e)
@@ -351,8 +351,7 @@ class Structure:
         written = [a for a in dict.fromkeys(mentioned(stmt.body)) if a in changed and a in self.live]
         if not moving and not written:
             return
-        grown = Arr("grown", "int64", (integer(1),))
-        self.b.add(Alloc(grown, EMPTY))
+        grown = self.b.make(Arr("grown", "int64", (integer(1),)), EMPTY)
         inits = [self.of(c.init) for c in moving]
         heads = [self.new(c.var) for c in moving]
         again = Var("again", "bool")
@@ -362,19 +361,18 @@ class Structure:
             b = self.b
             for c, head in zip(moving, heads, strict=True):
                 new = b.let("grow_set", self.pool, head, self.of(c.next), dtype="int64", hint="set")
-                b.add(If(b.compare("ne", new, head), (Store(grown, (EMPTY,), integer(1)),), ()))
+                set_flags(b, (grown,), b.compare("ne", new, head))
                 ends.append(new)
-            flag = Var("flag", "int64")
-            b.add(Load(flag, grown, (EMPTY,)))
-            ends.append(b.compare("ne", flag, EMPTY))
+            ends.append(b.compare("ne", b.read(Var("flag", "int64"), grown, (EMPTY,)), EMPTY))
         self.searches.append((grown, set()))
         inner = self.open_block(stmt.body, after)
         self.searches.pop()
-        reset = Store(grown, (EMPTY,), EMPTY)
+        reset = Builder(parent=self.b)
+        reset.write(grown, (EMPTY,), EMPTY)
         results = [self.new(c.result) for c in moving]
         carries = [Carry(*c) for c in zip(heads, inits, ends, results, strict=False)]
         carries.append(Carry(again, TRUE, ends[-1], Var("again", "bool")))
-        self.b.add(While(again, tuple(carries), (reset, *inner), Var("n", "int64"), Var("trip", "int64"), stmt.loc))
+        self.b.repeat_while(again, tuple(carries), (*reset.stmts, *inner), Var("n", "int64"), Var("trip", "int64"), stmt.loc)
 
     # -- library calls ----------------------------------------------------------------------------------------
     def call(self, stmt: Call) -> None:
@@ -415,9 +413,7 @@ class Structure:
                 handles = list(numbers)
                 for part, axis in zip(parts, (0, -1) if lines else (0,) * len(parts), strict=True):
                     if isinstance(part, Arr):
-                        var = Var("set", "int64")
-                        b.add(Load(var, part, (index[axis],)))
-                        part = var
+                        part = b.read(Var("set", "int64"), part, (index[axis],))
                     handles.append(part)
                 value = self.union(b, *handles)
                 place = (*ref.prefix, *(index[::-1] if ref.transposed else index))
@@ -431,18 +427,25 @@ class Structure:
         rank = len(ref.shape)
         if axis is None or rank == 1:
             return self.all_of(ref.array, (*ref.prefix, *[None] * rank))
-        out = Arr("line_set", "int64", (ref.shape[axis],))
-        self.b.add(Alloc(out, EMPTY))
+        out = self.b.make(Arr("line_set", "int64", (ref.shape[axis],)), EMPTY)
         own = rank - 1 - axis if ref.transposed else axis
 
         def line(b, index):
             outer, self.b = self.b, b
             place = [None] * rank
             place[own] = index[0]
-            b.add(Store(out, index, self.all_of(ref.array, (*ref.prefix, *place))))
+            b.write(out, index, self.all_of(ref.array, (*ref.prefix, *place)))
             self.b = outer
         loops(self.b, out.shape, line)
         return out
+
+
+def set_flags(b: Builder, flags, cond) -> None:
+    """Emit what sets flags in memory where a condition holds."""
+    then = b.child()
+    for flag in flags:
+        then.write(flag, (EMPTY,), integer(1))
+    b.branch(cond, then.block())
 
 
 def structure(function: Function, wanted, results, registry) -> tuple[Function, Arr]:
@@ -463,17 +466,13 @@ def structure(function: Function, wanted, results, registry) -> tuple[Function, 
         if isinstance(p, Var):
             made.sets[p] = first
         else:
-            target = made.array(p)
-            b.add(Alloc(target, EMPTY))
+            target = b.make(made.array(p), EMPTY)
             loops(b, shape, lambda bb, i, target=target, first=first: bb.store(
-                target, i, bb.iadd(first, position(bb, i, target.shape))))
-        count = integer(1)
-        for size in shape:
-            count = b.imul(count, size)
-        first = b.iadd(first, count)
+                target, i, bb.iadd(first, place_of(bb, i, target.shape))))
+        first = b.iadd(first, product(b, shape))
     for p in function.params:
         if isinstance(p, Arr) and p in made.live and p not in wanted:
-            b.add(Alloc(made.array(p), EMPTY))
+            b.make(made.array(p), EMPTY)
     for stmt in function.body:
         if stmt not in sizes:
             made.statement(stmt)
@@ -482,19 +481,11 @@ def structure(function: Function, wanted, results, registry) -> tuple[Function, 
         if isinstance(r, Arr) and (r not in made.live or r not in made.sets):
             if r in made.unknown.sizes:
                 raise SparsityError(f"the size of the result `{r.hint}` depends on values of the inputs", None, WAY_OUT)
-            b.add(Alloc(made.array(r), EMPTY))
+            b.make(made.array(r), EMPTY)
         found.append(made.array(r) if isinstance(r, Arr) else made.of(r))
     program = replace(function, name=f"{function.name}_structure", params=(*function.params, made.pool), body=b.block(),
                       returns=tuple(found), tape=())
     return simplify(program, keep_draws=False), made.pool       # it runs on a copy of the generator
-
-
-def position(b: Builder, index, shape):
-    """The place of an element in C order."""
-    place = EMPTY
-    for i, s in zip(index, shape, strict=True):
-        place = b.iadd(b.imul(place, s), i)
-    return place
 
 
 __all__ = ["structure"]

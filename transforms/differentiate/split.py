@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, For, Function, Let, Var, defined, walk
+from ..language.build import Builder
+from ..language.core import Arr, Function, Var, defined, walk
 from ..language.names import defined_in, names_in
-from ..language.queries import is_size
+from ..language.queries import allocations, is_size, operation
 from ..language.substitution import substitute
 from ..optimise.simplify import remove_dead, resolve_links
 
@@ -20,7 +20,7 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
     kind: what the second part is called.
     The pullback leaves its residuals as they are: buffers that it restores or swaps are copied first.
     """
-    forward_size -= sum(isinstance(s, Let) and s.op in ("link", "stop") for s in program.body[:forward_size])
+    forward_size -= sum(operation(s) in ("link", "stop") for s in program.body[:forward_size])
     program = resolve_links(program)                # which drops those statements
     forward_body, linear_body = program.body[:forward_size], program.body[forward_size:]
     bars = program.returns[results:]
@@ -45,8 +45,7 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
             length = Var(f"{a.hint}_length", "int64")
             copies.size(length, a, 0)
             shape = (length, *shape[1:])
-        twin = Arr(a.hint, a.dtype, shape)
-        copies.add(Alloc(twin))
+        twin = copies.make(Arr(a.hint, a.dtype, shape))
         copy_into(copies, twin, a)
         mapping[a] = twin
     body = tuple(copies.stmts) + (substitute(inner, mapping, fresh=False) if mapping else tuple(inner))
@@ -57,23 +56,16 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
 
 def ordered(body, params):
     """Parameters, then everything the top block of `body` defines, in order."""
-    yield from params
-    seen = set(params)
-    for stmt in body:
-        yield from defined(stmt)
-        if isinstance(stmt, Alloc) and stmt.array not in seen:
-            seen.add(stmt.array)
-            yield stmt.array
+    return dict.fromkeys((*params, *(x for stmt in body for x in (*defined(stmt), *allocations((stmt,))))))
 
 
-def copy_into(b: Builder, target: Arr, source: Arr, position: int = 0, index=()) -> None:
-    if position == len(target.shape):
-        b.store(target, index, b.load(source, index))
-        return
-    i = Var("ijkl"[position % 4], "int64")
+def copy_into(b: Builder, target: Arr, source: Arr, index=()) -> None:
+    if len(index) == len(target.shape):
+        return b.store(target, index, b.load(source, index))
+    i = Var("ijkl"[len(index) % 4], "int64")
     inner = b.child(loop=True)
-    copy_into(inner, target, source, position + 1, (*index, i))
-    b.add(For(i, integer(0), target.shape[position], integer(1), (), inner.block(), origin="array"))
+    copy_into(inner, target, source, (*index, i))
+    b.repeat(i, 0, target.shape[len(index)], inner.block(), origin="array")
 
 
 __all__ = ["replace", "split"]

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..language.build import Builder, integer, loops
-from ..language.core import Alloc, Arr, Call, Carry, Const, For, Load, Merge, Ref, Var, known_value
+from ..language.core import Arr, Carry, Const, Merge, Ref, Var, known_value
 from ..language.substitution import placed, substitute
 from .reverse_calls import as_ref
 
@@ -44,7 +44,7 @@ class Tangents:
     load: Callable
     carries: Callable
     merges: Callable
-    filled: Callable[[Alloc], Any]
+    filled: Callable[[Any], Any]
     given: Callable
     result: Callable
 
@@ -58,15 +58,14 @@ class Tangents:
 
     def zeros(self, a: Arr) -> Arr:
         """The tangents of a buffer, made here."""
-        self.sweep.b.add(Alloc(self.array(a), Const(0.0, a.dtype), self.sweep.b.loc))
-        return self.array(a)
+        return self.sweep.b.make(self.array(a), Const(0.0, a.dtype), self.sweep.b.loc)
 
     def store(self, a: Arr, index, value, accumulate: bool = False) -> None:
         """The tangents of a number into those of an element; zeros where it has none, or is None."""
         target = self.array(a)
         self.each((), lambda: self.sweep.b.store(target, self.at(index), self.get(value, a.dtype), accumulate))
 
-    def call(self, stmt: Call, rule) -> None:
+    def call(self, stmt, rule) -> None:
         """A library call's pushforward in each direction."""
         sweep, mapping = self.sweep, self.sweep.primals(stmt, rule)
         args, outs = ([(param, sweep.bound(mapping, param, x)) for param, x in zip(params, operands, strict=True)]
@@ -132,7 +131,7 @@ class Scalars(Tangents):
             b.store(target, place, part)
         return target
 
-    def filled(self, stmt: Alloc):
+    def filled(self, stmt):
         """What the tangents of a new buffer hold; every store has one of tangents beside it."""
         return None if self.several and stmt.fill is None else Const(0.0, stmt.array.dtype)
 
@@ -153,9 +152,7 @@ class Scalars(Tangents):
 
     def load(self, v: Var, source: Arr, index) -> Var:
         """The tangent of `v` in one direction, from the tangents of a buffer."""
-        var = self.sweep.variable(v)
-        self.sweep.b.add(Load(var, source, self.at(index), self.sweep.b.loc))
-        return var
+        return self.sweep.b.read(self.sweep.variable(v), source, self.at(index), self.sweep.b.loc)
 
     def operand(self, ref: Ref) -> Ref:
         return Ref(self.array(ref.array), self.at(ref.prefix), ref.transposed)
@@ -197,7 +194,7 @@ class Lanes(Tangents):
         return (*shape, self.count)
 
     def new(self, v: Var) -> Arr:
-        self.sweep.b.add(Alloc(self.given(v)))
+        self.sweep.b.make(self.given(v))
         return self.dots[v]
 
     def given(self, p) -> Arr:
@@ -212,7 +209,7 @@ class Lanes(Tangents):
             return self.dots.get(r) or self.zeros(r)
         return self.sweep.b.alloc("dot", r.dtype, (self.count,), Const(0.0, r.dtype))
 
-    def filled(self, stmt: Alloc):
+    def filled(self, stmt):
         return Const(0.0, stmt.array.dtype)
 
     # -- one lane ---------------------------------------------------------------------------------------------
@@ -225,7 +222,7 @@ class Lanes(Tangents):
         with self.sweep.within(inner):
             for target, value in zip(targets, body() or (), strict=True):
                 inner.store(target, (lane,), value)
-        b.add(For(lane, integer(0), self.count, integer(1), (), inner.block(), loc=b.loc, origin="array"))
+        b.repeat(lane, 0, self.count, inner.block(), loc=b.loc, origin="array")
 
     def get(self, x, dtype: str):
         return self.sweep.b.load(self.dots[x], (self.lane,)) if x in self.dots else Const(0.0, dtype)
@@ -245,7 +242,7 @@ class Lanes(Tangents):
 
     def target(self, ref: Ref) -> Ref:
         own = Arr("dot", ref.dtype, self.sweep.where(ref.array.shape[len(ref.prefix):]))
-        self.sweep.b.add(Alloc(own))
+        self.sweep.b.make(own)
         return Ref(own, (), ref.transposed)
 
     def fill(self, ref: Ref, made: Ref) -> None:
@@ -275,7 +272,7 @@ class Lanes(Tangents):
         return ()
 
     # -- short products ---------------------------------------------------------------------------------------
-    def call(self, stmt: Call, rule) -> None:
+    def call(self, stmt, rule) -> None:
         if stmt.op == "matmul":
             a, b = (as_ref(self.sweep, x) for x in stmt.args)
             if isinstance(a.shape[-1], Const) and a.shape[-1].value <= SHORT:

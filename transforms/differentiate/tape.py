@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from ..language import core
 from ..language.build import Builder, integer, loops
-from ..language.core import Arr, Const, Function, Ref, Store, Var, While, array_of
+from ..language.core import Arr, Const, Function, Ref, Var, array_of
 from ..language.dependence import Order, index_of
 from ..language.errors import UnsupportedSyntax
 from ..language.facts import Facts
-from ..language.queries import allocations, is_loop
+from ..language.queries import allocations, is_access, is_loop, is_range
 from .augment import Augmented
 from .extents import Extents, counts_by_index
 from .tapes import FlatTape, Overwritten, Tape
@@ -90,7 +90,7 @@ class TapePlan:
             hint, dtype = f"{what.array.hint}_tape", what.array.dtype
             ticket, loops = self.layout(self.origin(what))
             top = self.top_of(self.origin(what))
-            extra = () if isinstance(what, Store) else what.array.shape
+            extra = () if is_access(what) else what.array.shape
         self.tapes[what] = self.make(hint, dtype, ticket, loops, extra, top, what)
         return self.tapes[what]
 
@@ -136,7 +136,7 @@ class TapePlan:
 
     def alone(self, tape: Tape) -> tuple:
         """The index of the single slot of a value taped outside loops (inside a branch)."""
-        return (integer(0),) if isinstance(tape.what, (Var, Store)) else ()
+        return (integer(0),) if isinstance(tape.what, Var) or is_access(tape.what) else ()
 
     def scope_of(self, loop, sweep):
         scope = sweep.scope
@@ -147,7 +147,7 @@ class TapePlan:
     def reverse_counter(self, loop, sweep):
         scope = self.scope_of(loop, sweep)
         index = scope.values[index_of(loop)]
-        if isinstance(loop, While) or counts_by_index(self.facts, loop):
+        if counts_by_index(self.facts, loop):
             return index
         key = ("counter", loop)
         if key not in scope.values:
@@ -163,7 +163,7 @@ class TapePlan:
 
     def is_own_ticket(self, loop) -> bool:
         """A `while` outside all loops numbers its iterations itself."""
-        return isinstance(loop, While) and not self.order.loops(loop)
+        return not is_range(loop) and not self.order.loops(loop)
 
     def reverse_ticket(self, loop, sweep):
         scope = self.scope_of(loop, sweep)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language import core
-from ..language.build import Builder, integer, loops
-from ..language.core import Arr, Load, Store, Var
+from ..language.build import Builder, integer, loops, place_of, product
+from ..language.core import Arr, Var
 from ..language.dependence import Order
 
 
@@ -75,21 +75,15 @@ class FlatTape(Tape):
 
     @staticmethod
     def place(b: Builder, start, sizes, index):
-        at = integer(0)
-        for i, size in zip(index, sizes, strict=True):
-            at = b.iadd(b.imul(at, size), i)
-        return b.iadd(start, at)
+        return b.iadd(start, place_of(b, index, sizes))
 
     def saved(self, source: Arr, plan, facts) -> list:
         b = Builder(facts)
-        b.add(Load(self.start, self.end, (integer(0),)))
+        b.read(self.start, self.end, (integer(0),))
         if self.start in plan.tapes:
             starts = plan.tapes[self.start]
-            b.add(Store(starts.array, plan.forward_slots(starts), self.start))
-        count = integer(1)
-        for size in source.shape:
-            count = b.imul(count, size)
-        end = b.iadd(self.start, count)
+            b.store(starts.array, plan.forward_slots(starts), self.start)
+        end = b.iadd(self.start, product(b, source.shape))
         b.add(core.Resize(self.array, end))
         loops(b, source.shape, lambda bb, i: bb.store(
             self.array, (self.place(bb, self.start, source.shape, i),), bb.load(source, i)))

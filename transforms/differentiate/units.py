@@ -25,11 +25,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..language.build import Builder, loops
-from ..language.core import NOWHERE, Arr, Call, Const, Function, Guard, Let, Ref, Var, array_of, walk
+from ..language.core import NOWHERE, Arr, Const, Function, Ref, Var, array_of, walk
+from ..language.emit import Statements
 from ..language.facts import Facts
 from ..language.motion import facts_of, learn
 from ..language.names import names_in
-from ..language.queries import is_size
+from ..language.queries import is_check, is_size
 from ..language.rewrite import top_down, without
 from ..language.units import Unit, call, expanded, unit_of
 from ..optimise.simplify import remove_dead
@@ -51,11 +52,11 @@ def preaccumulated(function: Function, wanted, registry, with_partials: Callable
         return function
     live = active(function, wanted, registry.passes_through, registry.inactive_calls)
 
-    def moving(s: Call) -> tuple[set, set]:
+    def moving(s) -> tuple[set, set]:
         outs, args = ({k for k, x in enumerate(xs) if array_of(x) in live} for xs in (s.outs, s.args))
         return (outs, args) if outs and args else (set(), set())
 
-    def too_many(s: Call) -> bool:
+    def too_many(s) -> bool:
         outs, args = moving(s)
         return len(outs) > MOST_RESULTS or len(outs) * len(args) > MOST_PARTIALS or any(
             array_of(x) in live and not isinstance(x, Var) for x in (*s.args, *s.outs))     # as many as elements
@@ -90,11 +91,12 @@ def preaccumulated(function: Function, wanted, registry, with_partials: Callable
             for v in (*(values[j] for j in outs), *partials.values()):
                 facts.number(v)
         larger = with_partials(unit, tuple(sorted(many)), tuple(sorted(all_args)), registry)
-        made: list = [call(larger, (*values, *partials.values()), s.args, s.loc)]
+        made = Statements(s.loc)
+        made.add(call(larger, (*values, *partials.values()), s.args, s.loc))
         for j in sorted(outs):
             pairs = tuple(x for k in sorted(args) for x in (partials[j, k], s.args[k]))
-            made.append(Let(s.outs[j], "link", (values[j], *pairs), s.loc))
-        return made
+            made.bind(s.outs[j], "link", values[j], *pairs)
+        return made.stmts
     return replace(function, body=top_down(function.body, visit))
 
 
@@ -118,7 +120,7 @@ def joint(unit: Unit, outs: tuple, args: tuple, registry, reverse: Callable) -> 
     function = unit.function
     params = function.params
     checked = replace(function, returns=tuple(function.returns[j] for j in outs),
-                      body=without(function.body, lambda s: isinstance(s, Guard)))
+                      body=without(function.body, is_check))
     made, _, _ = reverse(checked, facts_of(function), [params[k] for k in args], registry, False,
                          f"{function.name}{PULLBACK}", "given")
     made = remove_dead(replace(made, tape=()))

@@ -13,25 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .core import (
-    NOWHERE,
-    Alloc,
-    Arr,
-    Atom,
-    Call,
-    Comment,
-    Const,
-    For,
-    Guard,
-    If,
-    Let,
-    Load,
-    Loc,
-    Store,
-    Var,
-    defined,
-    written,
-)
+from .core import NOWHERE, Arr, Atom, Comment, Const, Loc, Var, defined, written
+from .emit import Statements, as_int
 from .facts import Facts, combine, integer
 
 if TYPE_CHECKING:
@@ -49,10 +32,11 @@ FOLD: dict[str, Callable] = {
 ZERO, ONE = Const(0, "int64"), Const(1, "int64")
 
 
-class Builder:
+class Builder(Statements):
     """The statements of one block under construction."""
 
     def __init__(self, facts: Facts | None = None, parent: Self | None = None, loop: bool = False):
+        super().__init__(parent.loc if parent else NOWHERE)
         self.facts: Facts = facts if facts is not None else (parent.facts if parent else Facts())
         self.parent = parent
         self.is_loop = loop
@@ -60,10 +44,8 @@ class Builder:
         self.following: Any = None      # the block that has what follows a way out of this one, while it is open
         self.tentative = False          # whether it may be in no program
         self.leads_out = False          # whether a way out of it goes on where the block around does
-        self.stmts: list = []
         self.known: dict = {}
         self.loads: dict = {}
-        self.loc: Loc = parent.loc if parent else NOWHERE
 
     # -- emission ---------------------------------------------------------------------------------------------
     def last(self) -> Self:
@@ -102,8 +84,7 @@ class Builder:
         self.facts.define(var, op, args)
         home = self.home_for(args) if dtype in ("int64", "bool") and op != "wrap_index" else self
         home.known[key] = var
-        home.add(Let(var, op, args, self.loc))
-        return var
+        return home.bind(var, op, *args, loc=self.loc)
 
     def home_for(self, args) -> Builder:
         """The outermost builder, through loops, where all of `args` are visible: invariant integers leave loops."""
@@ -217,9 +198,7 @@ class Builder:
 
     # -- memory -----------------------------------------------------------------------------------------------
     def alloc(self, hint: str, dtype: str, shape, fill=None, why: str = "", pairs: bool = False) -> Arr:
-        array = Arr(hint, dtype, tuple(as_int(s) for s in shape), why, pairs)
-        self.add(Alloc(array, fill, self.loc))
-        return array
+        return self.make(Arr(hint, dtype, tuple(as_int(s) for s in shape), why, pairs), fill, self.loc)
 
     def load(self, array: Arr, index, hint: str = "") -> Atom:
         if self.following is not None:
@@ -236,31 +215,13 @@ class Builder:
         var = Var(hint or array.hint, array.dtype)
         self.facts.number(var)
         self.loads[key] = var
-        self.add(Load(var, array, index, self.loc))
-        return var
+        return self.read(var, array, index, self.loc)
 
     def store(self, array: Arr, index, value: Atom, accumulate: bool = False) -> None:
         if self.following is not None:
             return self.following.store(array, index, value, accumulate)
         self.forget(array)
-        self.add(Store(array, tuple(as_int(i) for i in index), value, accumulate, self.loc))
-
-    def call(self, outs: tuple, op: str, args: tuple, static: tuple = ()) -> None:
-        """A library call."""
-        self.add(Call(outs, op, args, static, self.loc))
-
-    def branch(self, cond: Atom, then: tuple = (), orelse: tuple = (), merges: tuple = ()) -> None:
-        """A branch whose sides are made."""
-        self.add(If(cond, then, orelse, merges, self.loc))
-
-    def size(self, var: Var, array: Arr, axis: int) -> Var:
-        """The variable, bound to a size of an array."""
-        self.add(Let(var, "dim", (array, axis)))
-        return var
-
-    def start_again_unless(self, cond: Atom, error: str, message: str, loc: Loc = NOWHERE, again: str = "each") -> None:
-        """A check that the caller, if it is autodiff, answers with another program where it fails."""
-        self.add(Guard(cond, error, message, (), loc, again))
+        self.write(array, tuple(as_int(i) for i in index), value, accumulate, self.loc)
 
     def forget(self, array: Arr) -> None:
         """No load of `array` may be reused from here on."""
@@ -301,10 +262,6 @@ def located(builder: Builder, loc):
         builder.loc = previous
 
 
-def as_int(x) -> Atom:
-    return x if isinstance(x, Var | Const) else integer(x)
-
-
 def is_one(atom) -> bool:
     return isinstance(atom, Const) and atom.value == 1 and not isinstance(atom.value, bool)
 
@@ -315,6 +272,22 @@ def trips(b: Builder, start: Atom, stop: Atom, step: int) -> Atom:
     return b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
 
 
+def product(builder: Builder, sizes) -> Atom:
+    """How many elements an array of these sizes has."""
+    total: Atom = ONE
+    for n in sizes:
+        total = builder.imul(total, n)
+    return total
+
+
+def place_of(builder: Builder, index, shape) -> Atom:
+    """The place of an element in the order of memory."""
+    place: Atom = ZERO
+    for i, n in zip(index, shape, strict=True):
+        place = builder.iadd(builder.imul(place, n), i)
+    return place
+
+
 def headed(builder: Builder, loc, last):
     """A comment with the user's line, unless the last one named it; the line that is named now."""
     if not loc.line or not loc.text or last is not None and (loc.file, loc.line) == (last.file, last.line):
@@ -323,15 +296,15 @@ def headed(builder: Builder, loc, last):
     return loc
 
 
-def loops(builder: Builder, shape, body, position: int = 0, index=()) -> None:
+def loops(builder: Builder, shape, body, position: int = 0, index=(), loc: Loc = NOWHERE) -> None:
     """A plain loop nest over `shape` in `builder`; `body(builder, index)` fills the innermost loop."""
     if position == len(shape):
         body(builder, index)
         return
     i = builder.index("ijklmp"[position % 6], integer(0), shape[position])
     inner = builder.child(loop=True)
-    loops(inner, shape, body, position + 1, (*index, i))
-    builder.add(For(i, integer(0), shape[position], integer(1), (), inner.block(), origin="array"))
+    loops(inner, shape, body, position + 1, (*index, i), loc)
+    builder.repeat(i, 0, shape[position], inner.block(), origin="array", loc=loc)
     for a in written(inner.block()):
         builder.forget(a)
 

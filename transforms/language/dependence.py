@@ -11,30 +11,9 @@ Programming, Wiley 1986, section 12.2 (elimination).
 from __future__ import annotations
 
 from . import core
-from .core import (
-    Arr,
-    Call,
-    Const,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Ref,
-    Store,
-    Swap,
-    Var,
-    While,
-    array_of,
-    bound_inside,
-    defined,
-    known_value,
-    results,
-    sub_blocks,
-    walk,
-)
+from .core import Arr, Function, Ref, Swap, Var, array_of, bound_inside, defined, known_value, results, sub_blocks, walk
 from .facts import Facts
-from .queries import is_loop
+from .queries import called, is_access, is_allocation, is_branch, is_load, is_loop, is_range, is_store, operation
 
 LIMIT = 400
 
@@ -76,51 +55,45 @@ class Order:
             for v in defined(stmt):
                 self.block_of[v] = block
                 self.definition[v] = stmt
-            match stmt:
-                case core.Alloc(array=a):
-                    self.alloc_path[a] = path
-                case Load(array=a, index=i):
-                    self.accesses.setdefault(self.memory(a), []).append((stmt, "read", i))
-                case Store(array=a, index=i):
-                    self.accesses.setdefault(self.memory(a), []).append((stmt, "write", i))
-                case Call(args=args, outs=outs):
-                    for x in args:
-                        if isinstance(x, Ref):
-                            self.accesses.setdefault(self.memory(x.array), []).append((stmt, "read", None))
-                    for o in outs:
-                        if not isinstance(o, Var):
-                            a = array_of(o)
-                            self.accesses.setdefault(self.memory(a), []).append((stmt, "write", None))
-                case For(body=body) | While(body=body):
-                    self.block_of.update(dict.fromkeys(bound_inside(stmt), body))
+            if is_allocation(stmt):
+                self.alloc_path[stmt.array] = path
+            elif is_access(stmt):
+                self.accessed(stmt.array, stmt, "read" if is_load(stmt) else "write", stmt.index)
+            elif called(stmt):
+                for x in stmt.args:
+                    if isinstance(x, Ref):
+                        self.accessed(x.array, stmt, "read", None)
+                for o in stmt.outs:
+                    if not isinstance(o, Var):
+                        self.accessed(array_of(o), stmt, "write", None)
+            elif is_loop(stmt):
+                self.block_of.update(dict.fromkeys(bound_inside(stmt), stmt.body))
             for inner in sub_blocks(stmt):
                 self.index(inner, (*path, (stmt, inner)))
+
+    def accessed(self, a: Arr, stmt, kind: str, index) -> None:
+        self.accesses.setdefault(self.memory(a), []).append((stmt, kind, index))
 
     def writes(self, stmt) -> set[Arr]:
         """Buffers a statement may write (a fresh buffer of its own block excluded)."""
         if stmt not in self._writes:
-            self._writes[stmt] = {a for s in walk((stmt,)) if isinstance(s, (Store, Swap, Call)) for a in results(s)
-                                  if isinstance(a, Arr)}
+            self._writes[stmt] = {a for s in walk((stmt,)) if not isinstance(s, core.Resize)
+                                  for a in results(s) if isinstance(a, Arr)}
         return self._writes[stmt]
 
     def loops(self, stmt) -> list:
         return [s for s, _ in self.path[stmt] if is_loop(s)]
 
-    def is_pure(self, stmt: If) -> bool:
+    def is_pure(self, stmt) -> bool:
         """Whether running a branch again has no effect and needs no loop."""
-        return all(isinstance(s, (Let, Load, If)) for s in walk((stmt,)))
+        return all(operation(s) or is_load(s) or is_branch(s) for s in walk((stmt,)))
 
     def has_effects(self, stmt, active, plan) -> bool:
         """Whether reversing `stmt` does anything although no scalar it leaves has an adjoint."""
         for s in walk((stmt,)):
-            match s:
-                case Store(array=a) if a in active or s in plan.saves:
-                    return True
-                case Swap():
-                    return True
-                case Call(outs=outs) if s in plan.saves or any(
-                        array_of(o) in active for o in outs):
-                    return True
+            if isinstance(s, Swap) or is_store(s) and (s.array in active or s in plan.saves) or called(s) and (
+                    s in plan.saves or any(array_of(o) in active for o in s.outs)):
+                return True
         return False
 
     # -- what precedes what -----------------------------------------------------------------------------------
@@ -134,12 +107,10 @@ class Order:
         if not any(self.same_memory(a, m) for m in self.alloc_path) or any(
                 self.same_memory(a, p) for p in self.function.params if isinstance(p, Arr)):
             return True
-        index = stmt.index if isinstance(stmt, Store) else None
+        index = stmt.index if is_store(stmt) else None
         swapped = self.memory(a) in self.group.values() or a in self.group
         for other, _, where in self.accesses.get(self.memory(a), ()):
-            if isinstance(other, Load) and other.var not in active:
-                continue
-            if isinstance(other, Store) and not (isinstance(other.value, Var) and other.value in active):
+            if is_load(other) and other.var not in active or is_store(other) and other.value not in active:
                 continue
             if self.precedes(a, other, None if swapped else where, stmt, None if swapped else index, other is stmt):
                 return True
@@ -191,7 +162,7 @@ class Order:
         if level is not None:
             loop = shared[level]
             i = index_of(loop)
-            step = known_value(loop.step) if isinstance(loop, For) else 1
+            step = known_value(loop.step) if is_range(loop) else 1
             earlier, later = (0, 1) if step > 0 else (1, 0)
             system.at_least(system.minus(system.form(i, later), system.form(i, earlier)), 1)
         for p, q in zip(r_index, s_index, strict=True):
@@ -215,7 +186,7 @@ class Order:
 
 
 def index_of(loop) -> Var:
-    return loop.index if isinstance(loop, For) else loop.counter
+    return loop.index if is_range(loop) else loop.counter
 
 
 class System:
@@ -255,7 +226,7 @@ class System:
     def apply(self) -> None:
         waiting, self.bounds = self.bounds, []
         for loop, side in waiting:
-            if not isinstance(loop, For):
+            if not is_range(loop):
                 self.at_least(self.form(loop.counter, side), 0)
                 continue
             i = self.form(loop.index, side)
@@ -334,4 +305,4 @@ def eliminate(inequalities) -> bool:
                 inequalities.append(({u: k for u, k in terms.items() if k}, p[1] * b + q[1] * a))
 
 
-__all__ = ["Order", "Const", "index_of"]
+__all__ = ["Order", "index_of"]

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from ...runtime.generators import WORDS
 from .build import Builder, integer
-from .core import Arr, Call, Function, Ref, array_of, is_generator, walk, written
+from .core import Arr, Function, Ref, array_of, is_generator, walk, written
 from .errors import NonDifferentiable
 from .ops import DRAW
+from .queries import called
 
 POSITIONAL = ("random", "standard_normal", "standard_exponential", "standard_cauchy")     # their first parameter is `size`
 HELPERS = ("permutation", "standard_gumbel")        # what compiled generators lack, as functions of `runtime/generators.py`
@@ -34,7 +35,7 @@ class Draw:
 
 
 def is_draw(stmt) -> bool:
-    return isinstance(stmt, Call) and stmt.op.startswith(DRAW)
+    return called(stmt).startswith(DRAW)
 
 
 def generators_of(function: Function) -> list[Arr]:
@@ -68,7 +69,7 @@ def restore_state(b: Builder, generator: Arr, kept: Arr, slot=()) -> None:
     b.call((generator,), "restore_state", (Ref(kept, tuple(slot)),))
 
 
-def draw_text(stmt: Call, generator: str, operands: list[str]) -> tuple[str, str]:
+def draw_text(stmt, generator: str, operands: list[str]) -> tuple[str, str]:
     """(the expression that draws, the helper it calls or ""), from the texts of the generator and of what follows it."""
     (draw,), name = stmt.static, stmt.op.removeprefix(DRAW)
     shown = operands[:draw.params]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from operator import is_
 
 from .core import with_blocks
+from .queries import is_branch, is_range, operation
 
 Change = Callable[..., Iterable | None]
 
@@ -47,3 +48,18 @@ def bottom_up(block, change: Change) -> tuple:
 def without(block, gone: Callable[..., bool]) -> tuple:
     """The block without the statements of which `gone` is true."""
     return top_down(block, lambda s: () if gone(s) else None)
+
+
+def each_loop(block, change: Change) -> tuple:
+    """The block with what `change` gives for a loop over a range in its place, innermost first; None: it stays."""
+    return bottom_up(block, lambda s: change(s) if is_range(s) else None)
+
+
+def each_branch(block, change: Change) -> tuple:
+    """The same of branches."""
+    return bottom_up(block, lambda s: change(s) if is_branch(s) else None)
+
+
+def without_operations(block, gone: Container) -> tuple:
+    """The block without the operations that compute these scalars."""
+    return without(block, lambda s: operation(s) != "" and s.var in gone)

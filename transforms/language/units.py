@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from . import core
-from .build import integer
-from .core import Alloc, Arr, Call, For, Function, Guard, Load, Ref, Resize, Store, Swap, Var, array_of, sub_blocks, walk
+from .build import Builder, loops
+from .core import Arr, Call, Function, Ref, Resize, Swap, Var, array_of, sub_blocks, walk
 from .ops import UNIT
-from .queries import is_loop, is_size
+from .queries import allocations, called, is_check, is_loop, is_size
 from .rewrite import bottom_up
 from .substitution import renamed, substitute
 
@@ -44,15 +44,13 @@ class Unit:
 
 def unit_of(stmt) -> Unit | None:
     """The unit that a statement calls."""
-    return stmt.static[0] if isinstance(stmt, Call) and stmt.op.startswith(UNIT) else None
+    return stmt.static[0] if called(stmt).startswith(UNIT) else None
 
 
 def checks(stmt) -> bool:
     """Whether a statement itself may raise an error that the program means."""
-    if isinstance(stmt, Guard) or isinstance(stmt, Call) and stmt.kept:
-        return True
     unit = unit_of(stmt)
-    return unit is not None and unit.raises
+    return is_check(stmt) or called(stmt) != "" and stmt.kept or unit is not None and unit.raises
 
 
 def call(unit: Unit, outs: tuple, args: tuple, loc) -> Call:
@@ -139,15 +137,13 @@ def expanded(program: Function, wanted: Callable[[Call], bool] = lambda stmt: Tr
 def in_place(body: tuple, made: Arr, target: Arr, prefix: tuple) -> tuple:
     """A body that leaves in `target`, which is there, what it makes in a buffer of its own."""
     moved = any(isinstance(s, (Swap, Resize)) and made in core.operands(s) for s in walk(body))
-    if not moved and any(isinstance(s, Alloc) and s.array is made and s.fill is None for s in body):
-        return substitute([s for s in body if not (isinstance(s, Alloc) and s.array is made)],
+    alloc = allocations(body).get(made)
+    if not moved and alloc is not None and alloc.fill is None:
+        return substitute([s for s in body if s is not alloc],
                           {made: Ref(target, prefix) if prefix else target}, fresh=False)
-    index = tuple(Var("ijklmp"[k % 6], "int64") for k in range(len(made.shape)))
-    value = Var(made.hint, made.dtype)
-    copy: tuple = (Load(value, made, index), Store(target, (*prefix, *index), value))
-    for i, size in zip(reversed(index), reversed(made.shape), strict=True):
-        copy = (For(i, integer(0), size, integer(1), (), copy, origin="array"),)
-    return (*body, *copy)
+    b = Builder()
+    loops(b, made.shape, lambda inner, index: inner.store(target, (*prefix, *index), inner.load(made, index)))
+    return (*body, *b.stmts)
 
 
 __all__ = ["Unit", "call", "called_in_loops", "checks", "expanded", "unit_of", "units_in", "with_called", "with_units"]

@@ -7,7 +7,7 @@ from functools import partial
 
 import gast
 
-from ...runtime.raising import Meant, noted
+from ...runtime.raising import Meant
 from ..language.build import Builder
 from ..language.core import PLAIN, Const, Guard, defined
 from ..language.errors import (
@@ -26,7 +26,7 @@ from .functions.places import trusted
 from .journal import surrounding
 from .needs import Raised
 from .state import Lowering
-from .syntax.catching import NEVER, PYTHONS, catches, class_of_error, leave_unless
+from .syntax.catching import PYTHONS, catches, check_of, class_of_error, leave_unless
 from .syntax.known_conditions import proven
 from .syntax.texts import name_of
 from .values import Array
@@ -242,7 +242,7 @@ def raise_unless(lo: Lowering, builder, check: Guard, error: type) -> bool:
 
 def sure_to_raise(lo: Lowering, error: Exception):
     """What stops lowering where the program raises `error`."""
-    raise_unless(lo, lo.b, Guard(NEVER, "Meant", noted(Meant(type(error), error.args)), (), lo.b.loc, "note"), type(error))
+    raise_unless(lo, lo.b, check_of(lo, Meant(type(error), error.args)), type(error))
     return raised_here(lo, lo.node)
 
 

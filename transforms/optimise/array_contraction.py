@@ -15,33 +15,16 @@ become scalars.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..language import core
-from ..language.build import integer
-from ..language.core import (
-    Alloc,
-    Arr,
-    Carry,
-    Const,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Merge,
-    Ref,
-    Store,
-    Var,
-    While,
-    array_of,
-    operands,
-    sub_blocks,
-    walk,
-)
+from ..language.build import Builder, loops
+from ..language.core import Arr, Carry, Const, Function, Merge, Ref, Var, array_of, operands, sub_blocks, walk
 from ..language.draws import is_draw
+from ..language.emit import Statements
 from ..language.names import defined_in
-from ..language.queries import is_access
-from ..language.rewrite import without
+from ..language.queries import is_access, is_allocation, is_branch, is_load, is_loop, is_range, is_store, operations, stores
+from ..language.rewrite import without_operations
 from ..language.substitution import renamed
 from ..language.units import unit_of
 from .joint import without_axis
@@ -53,7 +36,7 @@ class Use:
     """Where a buffer is allocated and touched: the blocks around, outermost first, as (statement, block) pairs."""
 
     def __init__(self):
-        self.alloc: Alloc | None = None
+        self.alloc: Any = None
         self.home: tuple = ()
         self.accesses: list = []        # (statement, path)
         self.fixed = False              # used as a whole, resized, swapped, or its size asked for
@@ -64,19 +47,18 @@ def uses_of(function: Function) -> dict[Arr, Use]:
 
     def visit(block, path):
         for s in block:
-            match s:
-                case Alloc(array=a):
-                    use = found.setdefault(a, Use())
-                    use.fixed |= use.alloc is not None
-                    use.alloc, use.home = s, path
-                case Load(array=a) | Store(array=a):
-                    found.setdefault(a, Use()).accesses.append((s, path))
-                case _:
-                    for x in operands(s):
-                        if isinstance(x, Ref) and x.prefix:
-                            found.setdefault(x.array, Use()).accesses.append((s, path))
-                        elif isinstance(x, (Arr, Ref)):
-                            found.setdefault(array_of(x), Use()).fixed = True
+            if is_allocation(s):
+                use = found.setdefault(s.array, Use())
+                use.fixed |= use.alloc is not None
+                use.alloc, use.home = s, path
+            elif is_access(s):
+                found.setdefault(s.array, Use()).accesses.append((s, path))
+            else:
+                for x in operands(s):
+                    if isinstance(x, Ref) and x.prefix:
+                        found.setdefault(x.array, Use()).accesses.append((s, path))
+                    elif isinstance(x, (Arr, Ref)):
+                        found.setdefault(array_of(x), Use()).fixed = True
             for inner in sub_blocks(s):
                 visit(inner, (*path, s))
     visit(function.body, ())
@@ -110,7 +92,7 @@ def drop_axis(function: Function, rows: dict) -> Function | None:
         depth = len(use.home)
         paths = {path[:depth + 1] for _, path in use.accesses}
         loop = next(iter(paths))[-1] if len(paths) == 1 and len(next(iter(paths))) > depth else None
-        if not isinstance(loop, For) or loop.exit is not None:
+        if not is_range(loop) or loop.exit is not None:
             continue
         axes = set(range(len(array.shape)))
         for s, _ in use.accesses:
@@ -184,40 +166,33 @@ class Renaming:
 
     def block(self, block, values: dict) -> tuple:
         """(statements, values of the cells after them)."""
-        out = []
-        values = dict(values)
+        out, values = Statements(), dict(values)
         for s in block:
-            match s:
-                case Alloc(array=a, fill=fill) if a in self.chosen:
-                    start = Const({"bool": False, "int64": 0}.get(a.dtype, 0.0), a.dtype) if fill is None else fill
-                    for cell in self.chosen[a].values():
-                        values[cell] = start
-                case Load(var=v, array=a, index=i) if a in self.chosen:
-                    out.append(Let(v, "copy", (values[a, i],), s.loc))
-                case Store(array=a, index=i, value=x) if a in self.chosen:
-                    if s.accumulate and not (isinstance(values[a, i], Const) and values[a, i].value == 0):
-                        var = Var(a.hint, a.dtype)
-                        out.append(Let(var, "sum" if self.free else "add", (values[a, i], x), s.loc))
-                        x = var
-                    values[a, i] = x
-                case For() | While():
-                    out.append(self.loop(s, values))
-                case If():
-                    out.append(self.branch(s, values))
-                case _:
-                    out.append(s)
-        return tuple(out), values
+            if is_allocation(s) and s.array in self.chosen:
+                a, start = s.array, s.fill
+                if start is None:
+                    start = Const({"bool": False, "int64": 0}.get(a.dtype, 0.0), a.dtype)
+                values.update(dict.fromkeys(self.chosen[a].values(), start))
+            elif is_load(s) and s.array in self.chosen:
+                out.bind(s.var, "copy", values[s.array, s.index], loc=s.loc)
+            elif is_store(s) and s.array in self.chosen:
+                a, old, value = s.array, values[s.array, s.index], s.value
+                if s.accumulate and not (isinstance(old, Const) and old.value == 0):
+                    value = out.bind(Var(a.hint, a.dtype), "sum" if self.free else "add", old, value, loc=s.loc)
+                values[a, s.index] = value
+            else:
+                out.add(self.loop(s, values) if is_loop(s) else self.branch(s, values) if is_branch(s) else s)
+        return tuple(out.stmts), values
 
     def changed(self, blocks, values) -> list:
         """The cells with a value here that the blocks write."""
-        found = {self.chosen[s.array][s.index] for block in blocks for s in walk(block)
-                 if isinstance(s, Store) and s.array in self.chosen}
+        found = {self.chosen[s.array][s.index] for block in blocks for s in stores(walk(block)) if s.array in self.chosen}
         return [cell for cell in values if cell in found]
 
     def loop(self, s, values: dict):
         cells = self.changed((s.body,), values)
         heads = {cell: Var(cell[0].hint, cell[0].dtype) for cell in cells}
-        before, self.free = self.free, isinstance(s, For) and s.origin != "user"
+        before, self.free = self.free, is_range(s) and s.origin != "user"
         body, after = self.block(s.body, {**values, **heads})
         self.free = before
         carries = []
@@ -227,7 +202,7 @@ class Renaming:
             values[cell] = result
         return replace(s, body=body, carries=(*s.carries, *carries))
 
-    def branch(self, s: If, values: dict):
+    def branch(self, s, values: dict):
         cells = self.changed((s.then, s.orelse), values)
         then, left = self.block(s.then, values)
         orelse, right = self.block(s.orelse, values)
@@ -241,8 +216,8 @@ class Renaming:
 
 def unlinked(block) -> tuple:
     """The block without the copies that loads became, and what takes the place of each."""
-    links = {s.var: s.args[0] for s in walk(block) if isinstance(s, Let) and s.op == "copy"}
-    return without(block, lambda s: isinstance(s, Let) and s.var in links), links
+    links = {v: s.args[0] for v, s in operations(walk(block)).items() if s.op == "copy"}
+    return without_operations(block, links), links
 
 
 # -- allocations --------------------------------------------------------------------------------------------------
@@ -257,36 +232,29 @@ def hoist_allocations(function: Function, stay=lambda loop: False) -> Function:
 def hoisted(block, fixed: set, stay) -> tuple:
     out: list = []
     for s in block:
-        match s:
-            case For(body=body) | While(body=body):
-                body = hoisted(body, fixed, stay)
-                inside = defined_in((replace(s, body=body),))
-                own = stay(s)
-                kept: list = []
-                drawn = {t.outs[0] for t in body if is_draw(t)}             # a draw makes its own array, units theirs
-                drawn |= {x for t in body if unit_of(t) for x in t.outs}
-                for t in body:
-                    if isinstance(t, Alloc) and t.array not in fixed | drawn and not inside & set(t.array.shape):
-                        (kept if own else out).append(replace(t, fill=None))
-                        kept.extend(() if t.fill is None else [filled(t)])
-                    else:
-                        kept.append(t)
-                s = replace(s, body=tuple(kept))
-            case If():
-                s = core.with_blocks(s, lambda inner: hoisted(inner, fixed, stay))
-        out.append(s)
+        made = core.with_blocks(s, lambda inner: hoisted(inner, fixed, stay))
+        if is_loop(made):
+            inside, own = defined_in((made,)), stay(s)
+            kept: list = []
+            drawn = {t.outs[0] for t in made.body if is_draw(t)}        # a draw makes its own array, units theirs
+            drawn |= {x for t in made.body if unit_of(t) for x in t.outs}
+            for t in made.body:
+                if is_allocation(t) and t.array not in fixed | drawn and not inside & set(t.array.shape):
+                    (kept if own else out).append(replace(t, fill=None))
+                    kept.extend(() if t.fill is None else filled(t))
+                else:
+                    kept.append(t)
+            made = replace(made, body=tuple(kept))
+        out.append(made)
     return tuple(out)
 
 
-def filled(alloc: Alloc):
+def filled(alloc) -> list:
     """A nest that stores the initial value."""
-    a = alloc.array
-    index = tuple(Var("ijklmp"[k % 6], "int64") for k in range(len(a.shape)))
-    assert isinstance(alloc.fill, (Var, Const))
-    made: core.Stmt = Store(a, index, alloc.fill, loc=alloc.loc)
-    for i, size in zip(reversed(index), reversed(a.shape), strict=True):
-        made = For(i, integer(0), size, integer(1), (), (made,), loc=alloc.loc, origin="array")
-    return made
+    b = Builder()
+    b.loc = alloc.loc
+    loops(b, alloc.array.shape, lambda inner, index: inner.store(alloc.array, index, alloc.fill), loc=alloc.loc)
+    return b.stmts
 
 
 __all__ = ["contract", "hoist_allocations", "scalars"]

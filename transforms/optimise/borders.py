@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..language.build import Builder, integer
-from ..language.core import Atom, Comment, Const, For, If, Let, Load, Merge, Stmt, Store, Var
+from ..language.core import Atom, Const, Merge, Var
 from ..language.facts import Facts
+from ..language.queries import acting, is_load, is_range, is_store, operation, scalars, stores
 
 TRUE = Const(True, "bool")
 
@@ -24,32 +25,32 @@ TRUE = Const(True, "bool")
 class Term:
     """A perfect nest that adds at a fixed distance from its indices. levels: the statements of each of its loops."""
 
-    loops: list[For]
-    levels: list[list[Stmt]]
+    loops: list
+    levels: list[list]
     shifts: tuple[int, ...] = ()
 
     @property
-    def store(self) -> Store:
-        return next(s for s in self.levels[-1] if isinstance(s, Store))
+    def store(self):
+        return stores(self.levels[-1])[0]
 
 
-def term_of(loop: For, facts: Facts) -> Term | None:
+def term_of(loop, facts: Facts) -> Term | None:
     """The nest as a term; None where it has several stores, or adds elsewhere than at a distance from each index."""
     term = Term([], [])
-    inner: For | None = loop
+    inner = loop
     while inner is not None:
         term.loops.append(inner)
-        term.levels.append([s for s in inner.body if not isinstance(s, (For, Comment))])
-        below = [s for s in inner.body if isinstance(s, For)]
+        term.levels.append([s for s in acting(inner.body) if not is_range(s)])
+        below = [s for s in inner.body if is_range(s)]
         if len(below) > 1 or inner.start != integer(0) or inner.step != integer(1):
             return None
         inner = below[0] if below else None
-    stores = [s for level in term.levels for s in level if isinstance(s, Store)]
-    if len(stores) != 1 or stores[0] is not term.levels[-1][-1] or not stores[0].accumulate:
+    found = stores(s for level in term.levels for s in level)
+    if len(found) != 1 or found[0] is not term.levels[-1][-1] or not found[0].accumulate:
         return None
     shifts = []
     for at in term.loops:
-        here = [c for i in stores[0].index for c, terms in [facts.affine(i)] if terms == {at.index: 1}]
+        here = [c for i in found[0].index for c, terms in [facts.affine(i)] if terms == {at.index: 1}]
         if len(here) != 1:
             return None
         shifts.append(here[0])
@@ -57,13 +58,13 @@ def term_of(loop: For, facts: Facts) -> Term | None:
     return term
 
 
-def in_two_nests(loops: list[For], facts: Facts) -> list | None:
+def in_two_nests(loops: list, facts: Facts) -> list | None:
     """The nests, which may run in any order, as the two above; None where the distances differ along less than two axes."""
     found = [term_of(loop, facts) for loop in loops]
     terms = [t for t in found if t is not None]
     if len(terms) < len(found) or len({len(t.loops) for t in terms}) > 1 or len({t.store.array for t in terms}) > 1:
         return None
-    own = {s.var for t in terms for level in t.levels for s in level if isinstance(s, (Let, Load))}
+    own = set(scalars(s for t in terms for level in t.levels for s in level))
     b = Builder(facts)
     known = [outside(b, at.stop, own, facts) for at in terms[0].loops]
     stops = [stop for stop in known if stop is not None]
@@ -146,11 +147,11 @@ def rest(b: Builder, terms, axes, facts: Facts) -> None:
             for level in term.levels[:-2]:
                 copy(adding, level, mapping)
             copy(adding, term.loops[-2].body, mapping)
-        orelse.add(If(known, adding.block(), ()))
+        orelse.branch(known, adding.block())
     if axes[-1].span:
-        row.add(If(inside, then.block(), orelse.block()))
+        row.branch(inside, then.block(), orelse.block())
     else:
-        row.add(If(row.let("not", inside, dtype="bool", hint="outside"), orelse.block(), ()))
+        row.branch(row.let("not", inside, dtype="bool", hint="outside"), orelse.block())
     closed(builders, terms, made)
 
 
@@ -165,7 +166,7 @@ def ends(b: Builder, terms, axes, places, facts: Facts) -> None:
     facts.number(at)
     beyond = inner.child()
     far = beyond.iadd(index, room)
-    inner.add(If(inner.compare("ge", index, integer(axis.span)), beyond.block(), (), (Merge(at, far, index),)))
+    inner.branch(inner.compare("ge", index, integer(axis.span)), beyond.block(), (), (Merge(at, far, index),))
     for (shift,), group in grouped(terms, slice(-1, None)).items():
         then = inner.child()
         for term in group:
@@ -173,7 +174,7 @@ def ends(b: Builder, terms, axes, places, facts: Facts) -> None:
                        for loop, place, s, along in zip(term.loops, (*places, at), term.shifts, axes, strict=True)}
             for level in term.levels:
                 copy(then, level, mapping)
-        inner.add(If(within(inner, at, shift - axis.least, axis.stop, axis.span), then.block(), ()))
+        inner.branch(within(inner, at, shift - axis.least, axis.stop, axis.span), then.block())
     closed([b, inner], [replace(terms[0], loops=terms[0].loops[-1:])], [(index, count)])
 
 
@@ -196,7 +197,7 @@ def both(b: Builder, x: Atom, y: Atom, hint: str = "t") -> Atom:
     return b.let("and", x, y, dtype="bool", hint=hint)
 
 
-def fresh(loop: For, facts: Facts) -> Var:
+def fresh(loop, facts: Facts) -> Var:
     index = Var(loop.index.hint, "int64")
     facts.number(index)
     facts.range[index] = (integer(0), None)
@@ -215,28 +216,24 @@ def copy(b: Builder, block, mapping: dict) -> None:
     def get(x: Atom) -> Atom:
         return mapping.get(x, x)
     for s in block:
-        match s:
-            case Let(var=v, op=op, args=args) if v.dtype == "int64" and op in ("add", "sub", "mul"):
-                x, y = map(get, args)
-                mapping[v] = {"add": b.iadd, "sub": b.isub, "mul": b.imul}[op](x, y)
-            case Let(var=v, op=op, args=args):
-                mapping[v] = Var(v.hint, v.dtype)
-                b.add(Let(mapping[v], op, tuple(map(get, args)), s.loc))
-            case Load(var=v, array=a, index=index):
-                mapping[v] = Var(v.hint, v.dtype)
-                b.add(Load(mapping[v], a, tuple(map(get, index)), s.loc))
-            case Store(array=a, index=index, value=value):
-                b.add(replace(s, index=tuple(map(get, index)), value=get(value)))
-            case For():
-                own = Var(s.index.hint, "int64")
-                b.facts.number(own)
-                low, high = b.facts.range.get(s.index, (s.start, None))
-                b.facts.range[own] = (low and get(low), high and get(high))
-                inner = b.child(loop=True)
-                copy(inner, s.body, {**mapping, s.index: own})
-                b.add(replace(s, index=own, start=get(s.start), stop=get(s.stop), body=inner.block()))
-            case Comment():
-                b.add(s)
+        if operation(s) in ("add", "sub", "mul") and s.var.dtype == "int64":
+            mapping[s.var] = {"add": b.iadd, "sub": b.isub, "mul": b.imul}[s.op](*map(get, s.args))
+        elif operation(s):
+            mapping[s.var] = b.bind(Var(s.var.hint, s.var.dtype), s.op, *map(get, s.args), loc=s.loc)
+        elif is_load(s):
+            mapping[s.var] = b.read(Var(s.var.hint, s.var.dtype), s.array, tuple(map(get, s.index)), s.loc)
+        elif is_store(s):
+            b.add(replace(s, index=tuple(map(get, s.index)), value=get(s.value)))
+        elif is_range(s):
+            own = Var(s.index.hint, "int64")
+            b.facts.number(own)
+            low, high = b.facts.range.get(s.index, (s.start, None))
+            b.facts.range[own] = (low and get(low), high and get(high))
+            inner = b.child(loop=True)
+            copy(inner, s.body, {**mapping, s.index: own})
+            b.add(replace(s, index=own, start=get(s.start), stop=get(s.stop), body=inner.block()))
+        else:
+            b.add(s)
 
 
 __all__ = ["copy", "in_two_nests"]

@@ -19,10 +19,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..language import core
-from ..language.core import Const, Function, If, Let, Merge, Var
+from ..language.core import Const, Function, Merge, Var
 from ..language.motion import Touches
 from ..language.names import names_in
 from ..language.ops import EXPENSIVE
+from ..language.queries import is_branch, operation, operations
 from ..language.substitution import renamed, substitute
 from .joint import IMPURE, shared
 
@@ -38,7 +39,7 @@ def merge_branches(function: Function) -> Function:
 def joined(block, touches: Touches, mapping: dict) -> tuple:
     position = 0
     while position < len(block):
-        made = with_earlier(block, position, touches, mapping) if isinstance(block[position], If) else None
+        made = with_earlier(block, position, touches, mapping) if is_branch(block[position]) else None
         if made is None:
             position += 1
         else:
@@ -46,17 +47,18 @@ def joined(block, touches: Touches, mapping: dict) -> tuple:
     return tuple(core.with_blocks(s, lambda inner: joined(inner, touches, mapping)) for s in block)
 
 
+def before(block, position: int) -> int | None:
+    """Where the last branch before one stands that is on the same condition; None if there is none."""
+    cond = block[position].cond
+    return next((k for k in range(position - 1, -1, -1) if is_branch(block[k]) and block[k].cond is cond), None)
+
+
 def with_earlier(block, position: int, touches: Touches, mapping: dict):
     """The block with the branch at `position` joined to the one before on the same condition; None if that cannot be."""
-    second = block[position]
-    for k in range(position - 1, -1, -1):
-        first = block[k]
-        if isinstance(first, If) and first.cond is second.cond:
-            break
-    else:
+    second, k = block[position], before(block, position)
+    if k is None or touches[second].names & touches[block[k]].defines:
         return None
-    if touches[second].names & touches[first].defines:
-        return None
+    first = block[k]
     between = block[k + 1:position]
     early = touches.movable(between, first, second)
     if early is None:
@@ -66,8 +68,8 @@ def with_earlier(block, position: int, touches: Touches, mapping: dict):
     def together(a, b) -> tuple:
         body = (*a, *b)
         return shared(body, {}, mapping, names_in(body) - core.written(body))
-    made = If(first.cond, together(first.then, second.then), together(first.orelse, second.orelse),
-              (*first.merges, *second.merges), first.loc)
+    made = replace(first, then=together(first.then, second.then), orelse=together(first.orelse, second.orelse),
+                   merges=(*first.merges, *second.merges))
     made, = substitute((made,), mapping, fresh=False)           # at once: what is moved next must know what it needs
     return (*block[:k], *early, made, *late, *block[position + 1:])
 
@@ -77,29 +79,25 @@ def exported(block, mapping: dict) -> tuple:
     """The block with what a branch computes and an earlier one on the same condition has computed taken from there."""
     block = [core.with_blocks(s, lambda inner: exported(inner, mapping)) for s in block]
     for k, second in enumerate(block):
-        if not isinstance(second, If):
-            continue
-        for j in range(k - 1, -1, -1):
-            first = block[j]
-            if isinstance(first, If) and first.cond is second.cond:
-                block[j], block[k] = from_first(first, second, mapping)
-                break
+        j = before(block, k) if is_branch(second) else None
+        if j is not None:
+            block[j], block[k] = from_first(block[j], second, mapping)
     return tuple(block)
 
 
-def from_first(first: If, second: If, mapping: dict):
+def from_first(first, second, mapping: dict):
     """Both branches with the dear operations of the second that the first has done replaced by new results of the first."""
     get = lambda x: mapping.get(x, x) if isinstance(x, Var) else x  # noqa: E731
     merges = list(first.merges)
     sides: dict[str, Any] = {}
     for side in ("then", "orelse"):
-        done = {(s.op, s.var.dtype, *map(get, s.args)): s.var for s in getattr(first, side)
-                if isinstance(s, Let) and s.op not in IMPURE}
+        done = {(s.op, s.var.dtype, *map(get, s.args)): v for v, s in operations(getattr(first, side)).items()
+                if s.op not in IMPURE}
         same: dict = {}             # of the second's variables: the first's
         outside: dict = {}          # of the first's variables: the result that carries them out
         kept = []
         for s in getattr(second, side):
-            if isinstance(s, Let) and s.op not in IMPURE:
+            if operation(s) and s.op not in IMPURE:
                 key = (s.op, s.var.dtype, *(same.get(a, get(a)) if isinstance(a, Var) else a for a in s.args))
                 if key in done:
                     v = same[s.var] = done[key]

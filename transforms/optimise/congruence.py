@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Const, For, Function, If, Let, While
-from ..language.queries import is_loop
-from ..language.rewrite import bottom_up
+from ..language.core import Const, Function
+from ..language.queries import is_branch, is_loop, operation, operations
+from ..language.rewrite import bottom_up, each_branch, without_operations
 from ..language.substitution import substitute
 
 IMPURE = ("dim", "link", "stop")        # a length may change; the others are marks, not values
@@ -55,13 +55,9 @@ def merged(loop, mapping) -> tuple:
     carries = [c for c in loop.carries if c.var is not getattr(loop, "cond", None)]
     if len(carries) < 2:
         return loop.carries
-    made: dict = {}
-    for stmt in core.walk(loop.body):
-        match stmt:
-            case Let(var=v, op=op) if op not in IMPURE:
-                made[v] = stmt
-            case If(merges=merges):
-                made.update({m.var: (stmt, m) for m in merges})
+    inside = list(core.walk(loop.body))
+    made: dict = operations(inside, lambda s: s.op not in IMPURE)
+    made.update((m.var, (s, m)) for s in inside if is_branch(s) for m in s.merges)
     classes: dict = {}
     for c in carries:
         classes[c.var] = ("start", resolve(c.init, mapping), c.var.dtype)
@@ -93,11 +89,11 @@ def refine(carries, classes, made, mapping) -> dict:
         if isinstance(x, Const) or x not in made:
             return resolve(x, mapping)
         if x not in seen:
-            match made[x]:
-                case Let(op=op, args=args):
-                    key = (op, *map(value, args))
-                case (stmt, m):
-                    key = ("merge", id(stmt), value(m.then), value(m.orelse))
+            if operation(made[x]):
+                key = (made[x].op, *map(value, made[x].args))
+            else:
+                stmt, m = made[x]
+                key = ("merge", id(stmt), value(m.then), value(m.orelse))
             seen[x] = ("value", numbers.setdefault(key, len(numbers)))
         return seen[x]
     names: dict = {}
@@ -107,30 +103,24 @@ def refine(carries, classes, made, mapping) -> dict:
 def number_values(block, known: dict, mapping: dict) -> None:
     """Map the variables of operations and merges to those that already hold the same value."""
     for stmt in block:
-        match stmt:
-            case Let(var=v, op=op, args=args) if op not in IMPURE:
-                key = (op, v.dtype, *(resolve(a, mapping) for a in args))
-                if known.setdefault(key, v) is not v:
-                    mapping[v] = known[key]
-            case For() | While():
-                number_values(stmt.body, dict(known), mapping)
-            case If():
-                number_values(stmt.then, dict(known), mapping)
-                number_values(stmt.orelse, dict(known), mapping)
-                own: dict = {}
-                for m in stmt.merges:
-                    key = (resolve(m.then, mapping), resolve(m.orelse, mapping))
-                    if own.setdefault(key, m.var) is not m.var:
-                        mapping[m.var] = own[key]
+        if operation(stmt) and stmt.op not in IMPURE:
+            key = (stmt.op, stmt.var.dtype, *(resolve(a, mapping) for a in stmt.args))
+            if known.setdefault(key, stmt.var) is not stmt.var:
+                mapping[stmt.var] = known[key]
+        for inner in core.sub_blocks(stmt):
+            number_values(inner, dict(known), mapping)
+        if is_branch(stmt):
+            own: dict = {}
+            for m in stmt.merges:
+                key = (resolve(m.then, mapping), resolve(m.orelse, mapping))
+                if own.setdefault(key, m.var) is not m.var:
+                    mapping[m.var] = own[key]
 
 
 def without(block, mapping) -> tuple:
     """The block without the statements and merges whose variables were mapped."""
-    def change(s):
-        if isinstance(s, If):
-            return (replace(s, merges=tuple(m for m in s.merges if m.var not in mapping)),)
-        return () if isinstance(s, Let) and s.var in mapping else None
-    return bottom_up(block, change)
+    return each_branch(without_operations(block, mapping), lambda s: (
+        replace(s, merges=tuple(m for m in s.merges if m.var not in mapping)),))
 
 
 __all__ = ["merge_congruent"]

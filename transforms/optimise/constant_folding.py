@@ -13,7 +13,8 @@ import math
 from dataclasses import replace
 
 from ..language.build import FOLD, Builder
-from ..language.core import Const, For, Function, Guard, If, Let, Var, While, with_blocks
+from ..language.core import Const, Function, Var, with_blocks
+from ..language.queries import is_branch, is_check, operation
 from ..language.rewrite import kept
 from ..language.substitution import substitute
 
@@ -34,29 +35,25 @@ def folded(block, mapping: dict, builder: Builder) -> tuple:
     get = lambda x: mapping.get(x, x) if isinstance(x, Var) else x  # noqa: E731
     out: list = []
     for s in block:
-        match s:
-            case Let(var=v, op=op, args=args):
-                args = tuple(map(get, args))
-                value = value_of(op, args, v.dtype, builder)
-                if value is not None:
-                    mapping[v] = value
-                    continue
-                if args != s.args:
-                    s = replace(s, args=args)
-            case If(cond=cond, merges=merges):
-                cond = get(cond)
-                if isinstance(cond, Const):
-                    out.extend(folded(s.then if cond.value else s.orelse, mapping, builder))
-                    for m in merges:
-                        mapping[m.var] = get(m.then if cond.value else m.orelse)
-                    continue
-                s = with_blocks(s, lambda inner: folded(inner, mapping, builder))
-                if cond is not s.cond:
-                    s = replace(s, cond=cond)
-            case Guard(cond=cond) if isinstance(get(cond), Const) and get(cond).value:
+        cond = get(s.cond) if is_branch(s) or is_check(s) else None
+        if operation(s):
+            args = tuple(map(get, s.args))
+            value = value_of(s.op, args, s.var.dtype, builder)
+            if value is not None:
+                mapping[s.var] = value
                 continue
-            case For() | While():
-                s = with_blocks(s, lambda inner: folded(inner, mapping, builder))
+            if args != s.args:
+                s = replace(s, args=args)
+        elif is_branch(s) and isinstance(cond, Const):
+            out.extend(folded(s.then if cond.value else s.orelse, mapping, builder))
+            for m in s.merges:
+                mapping[m.var] = get(m.then if cond.value else m.orelse)
+            continue
+        elif is_check(s) and isinstance(cond, Const) and cond.value:
+            continue
+        s = with_blocks(s, lambda inner: folded(inner, mapping, builder))
+        if is_branch(s) and cond is not s.cond:
+            s = replace(s, cond=get(s.cond))
         out.append(s)
     return kept(block, out)
 

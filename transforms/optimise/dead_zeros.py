@@ -12,10 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import integer
-from ..language.core import Alloc, Comment, Const, For, Function, Store, walk
+from ..language.core import Const, Function, walk
 from ..language.motion import Touches, facts_of
-from ..language.queries import is_access
+from ..language.queries import acting, counts_up, is_access, is_addition, is_allocation, is_assignment, operation, sole
 
 
 def assign_first(function: Function) -> Function:
@@ -33,7 +32,7 @@ def assign_first(function: Function) -> Function:
             first = next((j for j in range(k + 1, len(body)) if array in touches[body[j]].names), None)
             made = None if first is None else covered(body[first], array, sizes, prefix, (), facts)
             if first is not None and made is not None:
-                body[k] = replace(s, fill=None) if isinstance(s, Alloc) else None
+                body[k] = replace(s, fill=None) if is_allocation(s) else None
                 body[first] = made
         return tuple(s for s in body if s is not None)
     return replace(function, body=visit(function.body))
@@ -41,20 +40,16 @@ def assign_first(function: Function) -> Function:
 
 def zeros_of(stmt) -> tuple | None:
     """(buffer, leading indices, sizes of the axes behind them) of what a statement does nothing but fill with zeros."""
-    if isinstance(stmt, Alloc):
+    if is_allocation(stmt):
         return (stmt.array, (), stmt.array.shape) if is_zero(stmt.fill) and stmt.array.shape else None
-    loops: list = []
-    while isinstance(stmt, For):
-        inside = [s for s in stmt.body if not isinstance(s, Comment)]
-        if stmt.exit is not None or stmt.start != integer(0) or stmt.step != integer(1) or len(inside) != 1:
-            return None
-        loops.append(stmt)
-        stmt = inside[0]
-    if not (loops and isinstance(stmt, Store) and is_zero(stmt.value) and not stmt.accumulate):
+    stops: dict = {}
+    while counts_up(stmt):
+        stops[stmt.index], stmt = stmt.stop, sole(stmt.body)
+    if not (stops and is_assignment(stmt) and is_zero(stmt.value)):
         return None
-    own = tuple(loop.index for loop in loops)
+    own = tuple(stops)
     prefix = stmt.index[:-len(own)]
-    return (stmt.array, prefix, tuple(loop.stop for loop in loops)) \
+    return (stmt.array, prefix, tuple(stops.values())) \
         if stmt.index == (*prefix, *own) and not set(prefix) & set(own) else None
 
 
@@ -65,16 +60,15 @@ def is_zero(value) -> bool:
 def covered(stmt, array, sizes, prefix, indices, facts):
     """The nest with its one addition to `array` made an assignment; None if it does not reach every element once."""
     axis = len(indices)
-    if not (isinstance(stmt, For) and stmt.exit is None and stmt.start == integer(0) and stmt.step == integer(1)
-            and facts.same(stmt.stop, sizes[axis])):
+    if not (counts_up(stmt) and facts.same(stmt.stop, sizes[axis])):
         return None
     indices = (*indices, stmt.index)
-    inside = [s for s in stmt.body if not isinstance(s, Comment) and any(touches_array(t, array) for t in walk((s,)))]
+    inside = [s for s in acting(stmt.body) if any(touches_array(t, array) for t in walk((s,)))]
     if len(indices) == len(sizes):
         s = inside[0] if inside else None
         own = all(is_access(t) and t.index == (*prefix, *indices)
                   for t in walk(stmt.body) if touches_array(t, array))
-        if not (isinstance(s, Store) and s.accumulate and own):
+        if not (is_addition(s) and own):
             return None
         made = replace(s, accumulate=False)
     elif len(inside) != 1:
@@ -89,16 +83,15 @@ def covered(stmt, array, sizes, prefix, indices, facts):
 def overwritten_first(function: Function, array):
     """The statement that writes all of a parameter before anything reads it; None if there is none."""
     first = next((s for s in function.body if any(
-        touches_array(t, array) and not isinstance(t, core.Let) for t in walk((s,)))), None)
+        touches_array(t, array) and not operation(t) for t in walk((s,)))), None)
     return first if first is not None and array.shape and fills(first, array, (), facts_of(function)) else None
 
 
 def fills(stmt, array, indices, facts) -> bool:
     """Whether a nest assigns every element of `array`, and does nothing else with it."""
     if len(indices) == len(array.shape):
-        return isinstance(stmt, Store) and not stmt.accumulate and stmt.index == indices
-    if not (isinstance(stmt, For) and stmt.exit is None and stmt.start == integer(0) and stmt.step == integer(1)
-            and facts.same(stmt.stop, array.shape[len(indices)])):
+        return is_assignment(stmt) and stmt.index == indices
+    if not (counts_up(stmt) and facts.same(stmt.stop, array.shape[len(indices)])):
         return False
     inside = [s for s in stmt.body if any(touches_array(t, array) for t in walk((s,)))]
     return len(inside) == 1 and fills(inside[0], array, (*indices, stmt.index), facts)

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.core import Atom, Function, Guard, Let, Var, walk
+from ..language.core import Atom, Function, Var, walk
 from ..language.facts import Facts
 from ..language.motion import facts_of, made_equal
-from ..language.rewrite import without
+from ..language.queries import is_check, operation
+from ..language.rewrite import without_operations
 from ..language.substitution import substitute
 
 SUMS = ("add", "sub", "mul", "neg")
@@ -41,10 +42,10 @@ def name_equal_sizes(function: Function, sums: bool = True) -> Function:
             if names and sums else {}
         block: tuple = (stmt,)
         if again:                               # inside
-            block = without(block, lambda s: isinstance(s, Let) and s.var in again)  # noqa: B023
+            block = without_operations(block, again)
             names |= again
         renamed = substitute(block, dict(names), fresh=False) if names else block
-        if isinstance(stmt, Guard):             # checks that say the same are printed as one
+        if is_check(stmt):             # checks that say the same are printed as one
             renamed = (replace(renamed[0], parts=stmt.parts),)
         body += renamed
         if sums and integer_sum(stmt):
@@ -74,13 +75,13 @@ def differ(v: Var, w: Var, plain: Facts) -> bool:
     return what(v, plain) != what(w, plain)
 
 
-def named(stmt: Let, names: dict) -> bool:
+def named(stmt, names: dict) -> bool:
     """Whether what an integer is computed from has another name now."""
     return any(a in names for a in stmt.args)
 
 
 def integer_sum(stmt) -> bool:
-    return isinstance(stmt, Let) and stmt.op in SUMS and stmt.var.dtype == "int64"
+    return operation(stmt) in SUMS and stmt.var.dtype == "int64"
 
 
 def what(v: Var, facts: Facts) -> tuple:

@@ -21,9 +21,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, Call, Function, Var, walk
+from ..language.core import Arr, Function, Var, walk
+from ..language.emit import Statements
 from ..language.names import defined_in
-from ..language.queries import is_loop
+from ..language.queries import called, is_loop
 from .product_accumulation import as_ref
 
 
@@ -43,10 +44,12 @@ def factor_once(function: Function) -> Function:
                 size = matrix.shape[0]
                 factors, pivots = Arr("factors", matrix.dtype, (size, size)), Arr("pivots", "int64", (size,))
                 loc = group[0][1].loc
-                before.setdefault(block[group[0][0]], []).extend((Alloc(factors, loc=loc), Alloc(pivots, loc=loc), Call(
-                    (factors, pivots), "factored", (replace(matrix, transposed=False),), (), loc)))
+                steps = Statements()
+                made = (steps.make(factors, loc=loc), steps.make(pivots, loc=loc))
+                steps.call(made, "factored", (replace(matrix, transposed=False),), loc=loc)
+                before.setdefault(block[group[0][0]], []).extend(steps.stmts)
                 for _, call, _ in group:
-                    instead[call] = replace(call, op="solve_factored", args=(factors, pivots, call.args[1]),
+                    instead[call] = replace(call, op="solve_factored", args=(*made, call.args[1]),
                                             static=(as_ref(call.args[0]).transposed,))
 
     def rebuilt(block) -> tuple:
@@ -55,7 +58,7 @@ def factor_once(function: Function) -> Function:
 
 
 def is_system(s) -> bool:
-    return isinstance(s, Call) and s.op == "solve"
+    return called(s) == "solve"
 
 
 def collect(block, path, found: list) -> None:

@@ -18,13 +18,14 @@ Source: J. Hückelheim et al., Automatic differentiation for adjoint stencil loo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..language.build import Builder, integer
-from ..language.core import Arr, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
+from ..language.core import Arr, Comment, Function, Var, operands, walk, with_blocks
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import names_in
-from ..language.queries import loaded_in
+from ..language.queries import acting, is_plain, is_range, is_simple, loaded_in, loads, operation, scalars, stores
 from .borders import copy, in_two_nests
 
 MOST_PIECES = 16
@@ -38,7 +39,7 @@ def gather(function: Function) -> Function:
 def gathered(block, facts: Facts) -> tuple:
     out: list = []
     for s in block:
-        if isinstance(s, For):
+        if is_range(s):
             out.extend(distributed(s, facts))
         else:
             out.append(with_blocks(s, lambda inner: gathered(inner, facts)))
@@ -49,12 +50,12 @@ def gathered(block, facts: Facts) -> tuple:
 class Piece:
     """A loop that adds at one distance from its index. `clear`: it assigns what the others read, and comes last."""
 
-    loop: For
+    loop: Any
     shift: int
     clear: bool = False
 
 
-def distributed(loop: For, facts: Facts) -> list:
+def distributed(loop, facts: Facts) -> list:
     """The loop, or one for each of its stores, moved against each other, where these add at different distances."""
     loops = singles(loop, facts) if plain(loop) else None
     if loops is not None and 2 <= len(loops) <= MOST_PIECES:
@@ -65,17 +66,17 @@ def distributed(loop: For, facts: Facts) -> list:
     return [replace(loop, body=gathered(loop.body, facts))]
 
 
-def singles(loop: For, facts: Facts) -> list | None:
+def singles(loop, facts: Facts) -> list | None:
     """The nest as nests with one store each; None if it does more than load, compute and store."""
-    body = [s for s in loop.body if not isinstance(s, Comment)]
-    if not plain(loop) or not all(isinstance(s, (For, Store, Let, Load)) for s in body):
+    body = acting(loop.body)
+    if not plain(loop) or not all(is_range(s) or is_simple(s) for s in body):
         return None
-    if sum(isinstance(s, Store) for s in body) > 1:
+    if len(stores(body)) > 1:
         return None                     # `direction.py` has not split it: too much is shared
-    others = {s.var: s for s in body if isinstance(s, (Let, Load))}
+    others = scalars(body)
     found: list = []
     for s in body:
-        parts = singles(s, facts) if isinstance(s, For) else [s] if isinstance(s, Store) else []
+        parts = singles(s, facts) if is_range(s) else stores((s,))
         if parts is None:
             return None
         for part in parts:
@@ -95,7 +96,7 @@ def aligned_runs(block, facts: Facts) -> tuple:
     run: list = []
 
     def pieces_of(run) -> list:
-        return [piece_of(s, facts) for s in run if not isinstance(s, Comment)]
+        return [piece_of(s, facts) for s in acting(run)]
 
     def finish():
         pieces = pieces_of(run)
@@ -109,11 +110,11 @@ def aligned_runs(block, facts: Facts) -> tuple:
         if isinstance(s, Comment):
             (run if run else out).append(s)
             continue
-        if isinstance(s, Let):                  # the loops bind nothing that it could need
+        if operation(s):                  # the loops bind nothing that it could need
             out.append(s)
             continue
-        piece = piece_of(s, facts) if isinstance(s, For) else None
-        first = next((t for t in run if isinstance(t, For)), None)
+        piece = piece_of(s, facts)
+        first = next(iter(acting(run)), None)
         if piece is None or first is not None and not (facts.same(s.start, first.start) and facts.same(s.stop, first.stop)
                                                        and compatible([*pieces_of(run), piece])):
             finish()
@@ -122,9 +123,8 @@ def aligned_runs(block, facts: Facts) -> tuple:
     return tuple(out)
 
 
-def plain(loop: For) -> bool:
-    return (loop.origin == "reverse" and not loop.carries and loop.exit is None and loop.trip is None
-            and loop.step == integer(1) and loop.start == integer(0))
+def plain(stmt) -> bool:
+    return is_plain(stmt) and stmt.origin == "reverse"
 
 
 def slice_of(stmt, others: dict) -> set:
@@ -141,22 +141,16 @@ def slice_of(stmt, others: dict) -> set:
 
 def piece_of(loop, facts: Facts) -> Piece | None:
     """The loop as a piece, if all it writes is one buffer, at one distance from its index."""
-    if not isinstance(loop, For) or not plain(loop):
+    if not plain(loop) or not all((plain(s) or is_simple(s)) and operation(s) not in ("wrap_index", "dim")
+                                  for s in walk(loop.body)):
         return None
     shifts: set = set()
-    arrays: set = set()
-    kinds: set = set()
-    for s in walk(loop.body):
-        if isinstance(s, Store):
-            arrays.add(s.array)
-            kinds.add(s.accumulate)
-            here = {c for i in s.index for c, terms in [facts.affine(i)] if terms == {loop.index: 1}}
-            shifts |= here if len(here) == 1 else {None}
-        elif isinstance(s, For) and not plain(s) or not isinstance(s, (For, Let, Load, Comment)):
-            return None
-        if isinstance(s, Let) and s.op in ("wrap_index", "dim"):
-            return None
-    if len(shifts) != 1 or None in shifts or len(arrays) != 1 or len(kinds) != 1:
+    found = stores(walk(loop.body))
+    for s in found:
+        here = {c for i in s.index for c, terms in [facts.affine(i)] if terms == {loop.index: 1}}
+        shifts |= here if len(here) == 1 else {None}
+    kinds = {s.accumulate for s in found}
+    if len(shifts) != 1 or None in shifts or len({s.array for s in found}) != 1 or len(kinds) != 1:
         return None
     return Piece(loop, shifts.pop(), not kinds.pop())
 
@@ -182,18 +176,16 @@ def cleared_where_read(pieces, facts: Facts) -> bool:
     for p in pieces:
         if not p.clear:
             continue
-        store = next(s for s in walk(p.loop.body) if isinstance(s, Store))
+        store = stores(walk(p.loop.body))[0]
         axis = next(k for k, i in enumerate(store.index) if facts.affine(i)[1] == {p.loop.index: 1})
-        for q in pieces:
-            for s in walk(q.loop.body):
-                if isinstance(s, Load) and s.array is store.array and \
-                        facts.affine(s.index[axis]) != (p.shift, {q.loop.index: 1}):
-                    return False
+        if any(s.array is store.array and facts.affine(s.index[axis]) != (p.shift, {q.loop.index: 1})
+               for q in pieces for s in loads(walk(q.loop.body))):
+            return False
     return True
 
 
 def target(piece: Piece) -> Arr:
-    return next(s.array for s in walk(piece.loop.body) if isinstance(s, Store))
+    return stores(walk(piece.loop.body))[0].array
 
 
 def aligned(pieces, facts: Facts) -> list:

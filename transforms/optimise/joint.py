@@ -22,10 +22,10 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Alloc, Arr, Call, Comment, For, Function, Let, Load, Ref, Resize, Store, Swap, Var, walk
+from ..language.core import Alloc, Arr, Comment, For, Function, Let, Load, Ref, Resize, Swap, Var, walk
 from ..language.motion import Touches, facts_of, own_axes
 from ..language.names import names_in
-from ..language.queries import allocated_in, allocations, is_size
+from ..language.queries import accesses, allocated_in, allocations, called, is_access, is_size, loaded_in, loads, stores
 from ..language.rewrite import top_down, without
 from ..language.substitution import renamed, substitute
 
@@ -176,16 +176,16 @@ def escapes(block, array) -> bool:
 
 def forwarded(loop: For, array) -> For | None:
     """The loop with the only number a row of a tape passed on as a scalar; None if it is not always written first."""
-    stores = [s for s in walk(loop.body) if isinstance(s, Store) and s.array is array]
-    if len(stores) != 1 or stores[0].accumulate or stores[0] not in loop.body:
+    touches = accesses(walk(loop.body), array)
+    written = stores(touches)
+    if len(written) != 1 or written[0].accumulate or written[0] not in loop.body:
         return None
-    before = loop.body[:loop.body.index(stores[0])]
-    if any(isinstance(s, Load) and s.array is array for s in walk(before)) or any(
-            isinstance(s, Call) and any(isinstance(x, Ref) and x.array is array for x in (*s.args, *s.outs))
-            for s in walk(loop.body)):
+    before = loop.body[:loop.body.index(written[0])]
+    if array in loaded_in(before) or any(isinstance(x, Ref) and x.array is array
+                                         for s in walk(loop.body) if called(s) for x in (*s.args, *s.outs)):
         return None
-    mapping = {s.var: stores[0].value for s in walk(loop.body) if isinstance(s, Load) and s.array is array}
-    body = without(loop.body, lambda s: s is stores[0] or isinstance(s, Load) and s.array is array)
+    mapping = {s.var: written[0].value for s in loads(touches)}
+    body = without(loop.body, lambda s: s in touches)
     made, = substitute((replace(loop, body=body),), mapping, fresh=False)
     return made
 
@@ -196,12 +196,9 @@ def without_axis(block, array: Arr, axis: int, row: Arr) -> tuple:
     cut = lambda x: Ref(row, less(x.prefix), x.transposed) if isinstance(x, Ref) and x.array is array else x  # noqa: E731
 
     def change(s):
-        match s:
-            case Load(array=a, index=index) | Store(array=a, index=index) if a is array:
-                return (replace(s, array=row, index=less(index)),)
-            case Call(args=args, outs=outs):
-                return (replace(s, args=tuple(map(cut, args)), outs=tuple(map(cut, outs))),)
-        return None
+        if called(s):
+            return (replace(s, args=tuple(map(cut, s.args)), outs=tuple(map(cut, s.outs))),)
+        return (replace(s, array=row, index=less(s.index)),) if is_access(s) and s.array is array else None
     return top_down(block, change)
 
 

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.core import Comment, For, Function, Let, Load, Store, Var
-from ..language.queries import is_access, is_loop, operations
-from ..language.rewrite import bottom_up
+from ..language.core import Comment, Function, Var
+from ..language.queries import is_access, is_addition, is_loop, is_range, is_simple, is_whole, operations, sole, stores
+from ..language.rewrite import each_loop
 
 
 def interchange(function: Function) -> Function:
     """The program with nests turned so that their innermost loops run along rows."""
-    return replace(function, body=bottom_up(function.body, lambda s: (better(s),) if isinstance(s, For) else None))
+    return replace(function, body=each_loop(function.body, lambda s: (better(s),)))
 
 
-def better(outer: For) -> For:
+def better(outer):
     """The nest with its two innermost loops exchanged if that strides less."""
     inner = only_loop(outer)
     if inner is None or not exchangeable(outer, inner):
@@ -34,28 +34,20 @@ def better(outer: For) -> For:
     return replace(inner, body=(*notes, replace(outer, body=inner.body)))
 
 
-def only_loop(outer: For):
-    loops = [s for s in outer.body if not isinstance(s, Comment)]
-    if len(loops) == 1 and isinstance(loops[0], For) and not any(is_loop(s) for s in loops[0].body):
-        return loops[0]
-    return None
+def only_loop(outer):
+    inner = sole(outer.body)
+    return inner if is_range(inner) and not any(map(is_loop, inner.body)) else None
 
 
-def exchangeable(outer: For, inner: For) -> bool:
+def exchangeable(outer, inner) -> bool:
     for loop in (outer, inner):
-        if loop.carries or loop.exit is not None or loop.trip is not None or loop.origin == "user":
+        if loop.carries or not is_whole(loop) or loop.origin == "user":
             return False                # the order in which a user's loop adds is the user's
-    if outer.index in (inner.start, inner.stop, inner.step):
+    if outer.index in (inner.start, inner.stop, inner.step) or not all(map(is_simple, inner.body)):
         return False
-    written = set()
-    for s in inner.body:
-        if not isinstance(s, (Let, Load, Store, Comment)):
-            return False
-        if isinstance(s, Store):
-            written.add(s.array)
-    for array in written:
+    for array in {s.array for s in stores(inner.body)}:
         touches = [s for s in inner.body if is_access(s) and s.array is array]
-        if all(isinstance(s, Store) and s.accumulate for s in touches):
+        if all(map(is_addition, touches)):
             continue
         places = {s.index for s in touches}
         if len(places) != 1 or not {outer.index, inner.index} <= set(next(iter(places))):
@@ -65,8 +57,8 @@ def exchangeable(outer: For, inner: For) -> bool:
 
 def strided(body, index: Var) -> int:
     """How many accesses an innermost loop over `index` would make across rows; a store counts twice."""
-    return sum((2 if isinstance(s, Store) else 1) for s in body
-               if is_access(s) and moves(index, s.index[:-1], body))
+    across = [s for s in body if is_access(s) and moves(index, s.index[:-1], body)]
+    return len(across) + len(stores(across))
 
 
 def moves(index: Var, places, body) -> bool:

@@ -17,11 +17,22 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Arr, Call, Const, For, Function, Let, Load, Store, Var, walk
+from ..language.core import Const, Function, Var, walk
 from ..language.facts import Facts
 from ..language.motion import learn
-from ..language.queries import operations
-from ..language.rewrite import bottom_up
+from ..language.queries import (
+    accesses,
+    allocations,
+    is_access,
+    is_addition,
+    is_assignment,
+    is_ordinary,
+    loaded_in,
+    operation,
+    operations,
+    scalars,
+)
+from ..language.rewrite import each_loop
 from ..language.substitution import substitute
 
 CHEAP = {"add", "sub", "mul", "neg", "cast", "wrap_index"}
@@ -33,7 +44,7 @@ def straighten(function: Function, split: bool = True) -> Function:
     facts = Facts()                 # of this program: earlier ones may speak of variables that are gone
     learn(facts, function.body)
 
-    def turn(loop: For) -> list:
+    def turn(loop) -> list:
         if loop.step == integer(-1) and loop.origin == "reverse" and independent(loop):
             loop, before = upwards(loop, facts)
             return [*before, loop]
@@ -43,44 +54,21 @@ def straighten(function: Function, split: bool = True) -> Function:
     return replace(function, body=each_loop(body, fission) if split else body)
 
 
-def each_loop(block, change) -> tuple:
-    """`block` with every `for` replaced by the statements `change` gives for it, innermost first."""
-    return bottom_up(block, lambda s: change(s) if isinstance(s, For) else None)
-
-
-def independent(loop: For) -> bool:
+def independent(loop) -> bool:
     """Whether the iterations may run in any order."""
-    if not free_sums(loop) or loop.exit is not None:
+    inside = list(walk(loop.body))
+    if not free_sums(loop) or loop.exit is not None or not all(map(is_ordinary, inside)):
         return False
-    own: set[Arr] = set()
-    loads: dict[Arr, set] = {}
-    stores: dict[Arr, set] = {}
-    added: set[Arr] = set()
-    additions: dict[Arr, set] = {}
-    for s in walk(loop.body):
-        match s:
-            case core.Alloc(array=a):
-                own.add(a)
-            case Load(array=a, index=i):
-                loads.setdefault(a, set()).add(i)
-            case Store(array=a, index=i, accumulate=acc):
-                if acc:
-                    added.add(a)
-                    additions.setdefault(a, set()).add(i)
-                else:
-                    stores.setdefault(a, set()).add(i)
-            case Call() | core.Swap() | core.Resize() | core.Guard() | core.Print() | core.While():
-                return False
-    for a in set(stores) | {a for a in added if a in loads}:
-        if a in own:
-            continue
-        together = stores.get(a, set()) | loads.get(a, set()) | additions.get(a, set())
+    added = {s.array for s in inside if is_addition(s)}
+    assigned = {s.array for s in inside if is_assignment(s)}
+    for a in (assigned | added & loaded_in(loop.body)) - set(allocations(inside)):
+        together = {s.index for s in accesses(inside, a)}
         if len(together) != 1 or not any(i is loop.index for i in shifted(next(iter(together)), loop)):
             return False
     return True
 
 
-def free_sums(loop: For) -> bool:
+def free_sums(loop) -> bool:
     """Whether every carry is a sum whose order is free, and is read by its own addition alone."""
     if not loop.carries:
         return True
@@ -94,7 +82,7 @@ def free_sums(loop: For) -> bool:
     return not any(x in nexts for x in reads) and all(sum(x is h for x in reads) == 1 for h in heads)
 
 
-def shifted(index, loop: For):
+def shifted(index, loop):
     """The base variables of subscripts of the form v or v + constant."""
     by_name = operations(walk(loop.body))
     for i in index:
@@ -104,24 +92,24 @@ def shifted(index, loop: For):
         yield i
 
 
-def upwards(loop: For, facts: Facts):
+def upwards(loop, facts: Facts):
     """The same loop from its lowest to its highest index."""
     b = Builder(facts)
     start, stop = b.iadd(loop.stop, 1), b.iadd(loop.start, 1)
     return replace(loop, start=start, stop=stop, step=integer(1)), b.stmts
 
 
-def fission(loop: For) -> list:
+def fission(loop) -> list:
     """Several loops with one accumulation each, if the loop scatters to several places of one array."""
     body = loop.body
-    if loop.carries or loop.exit is not None or not all(isinstance(s, (Let, Load, Store)) for s in body):
+    if loop.carries or loop.exit is not None or not all(operation(s) or is_access(s) for s in body):
         return [loop]
-    additions = [s for s in body if isinstance(s, Store) and s.accumulate]
+    additions = list(filter(is_addition, body))
     targets = [s.array for s in additions]
     if len(set(targets)) == len(targets) or not independent(loop):
         return [loop]
-    definitions = {s.var: s for s in body if isinstance(s, (Let, Load))}
-    plain = [s for s in body if isinstance(s, Store) and not s.accumulate]
+    definitions = scalars(body)
+    plain = list(filter(is_assignment, body))
     if not separable(body, set(targets), [s.array for s in plain]):
         return [loop]
     parts = []
@@ -131,7 +119,7 @@ def fission(loop: For) -> list:
             return [loop]
         parts.append(tuple(d for d in body if d in needed) + (s,))
     late = parts[len(additions):]
-    if any(isinstance(d, Load) and d.array is s.array for k, s in enumerate(plain) for part in late[k + 1:] for d in part):
+    if any(s.array in loaded_in(part) for k, s in enumerate(plain) for part in late[k + 1:]):
         return [loop]                   # a store would come before what reads the old element
     out = []
     for part in parts:
@@ -148,14 +136,14 @@ def separable(body, added: set, stored: list) -> bool:
         return False
     written: set = set()
     for s in body:
-        if isinstance(s, Load) and s.array in (added | written):
+        if loaded_in((s,)) & (added | written):
             return False
-        if isinstance(s, Store) and not s.accumulate:
+        if is_assignment(s):
             written.add(s.array)
     return True
 
 
-def backward_slice(store: Store, definitions):
+def backward_slice(store, definitions):
     """The cheap statements a store needs; None if they are many or dear."""
     needed: set = set()
     waiting = [*store.index, store.value]
@@ -164,7 +152,7 @@ def backward_slice(store: Store, definitions):
         d = definitions.get(v) if isinstance(v, Var) else None
         if d is None or d in needed:
             continue
-        if isinstance(d, Let) and d.op not in CHEAP or len(needed) > LARGEST_SLICE:
+        if operation(d) and d.op not in CHEAP or len(needed) > LARGEST_SLICE:
             return None
         needed.add(d)
         waiting.extend(a for a in core.operands(d) if isinstance(a, Var))

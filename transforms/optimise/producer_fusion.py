@@ -12,26 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import integer
-from ..language.core import (
-    Alloc,
-    Arr,
-    For,
-    Function,
-    Guard,
-    Let,
-    Load,
-    Ref,
-    Store,
-    array_of,
-    operands,
-    walk,
-    with_blocks,
-    written,
-)
+from ..language.core import Arr, Function, Ref, array_of, operands, walk, with_blocks, written
 from ..language.facts import Facts
 from ..language.names import names_in
-from ..language.queries import calls_in, is_access, is_loop
+from ..language.queries import calls_in, counts_up, is_access, is_allocation, is_check, is_loop, loads, operation, stores
 from ..language.substitution import substitute
 
 
@@ -58,7 +42,7 @@ def fuse_once(function: Function, facts: Facts) -> Function | None:
         for position, stmt in enumerate(block):
             if found:
                 break
-            if isinstance(stmt, Alloc) and stmt.array not in kept:
+            if is_allocation(stmt) and stmt.array not in kept:
                 joined = join(block, position, uses.get(stmt.array, []), places, facts)
                 if joined is not None:
                     found.append(True)
@@ -74,31 +58,30 @@ def join(block, position: int, uses, places: dict, facts: Facts):
 
     places: in which statement of the block each statement stands; filled when first needed.
     """
-    stores = [s for s in uses if isinstance(s, Store)]
-    loads = [s for s in uses if isinstance(s, Load)]
-    if len(stores) != 1 or stores[0].accumulate or not loads or len(stores) + len(loads) != len(uses):
+    written, read = stores(uses), loads(uses)
+    if len(written) != 1 or written[0].accumulate or not read or len(written) + len(read) != len(uses):
         return None
+    store, = written
     if not places:
         places.update((inner, k) for k, s in enumerate(block) for inner in walk((s,)))
-    first, seconds = places.get(stores[0]), {places.get(s) for s in loads} - {None}
+    first, seconds = places.get(store), {places.get(s) for s in read} - {None}
     if first is None or len(seconds) != 1:
         return None
     second = seconds.pop()
     if second is None or not position < first < second or not all(
-            isinstance(s, (Let, Alloc, Guard, core.Comment)) for s in block[first + 1:second]):
+            operation(s) or is_allocation(s) or is_check(s) or isinstance(s, core.Comment) for s in block[first + 1:second]):
         return None
     filling, reading = perfect(block[first]), perfect(block[second])
     if filling is None or reading is None:
         return None
     loops, body = filling
     others, tail = reading
-    store = stores[0]
     indices = tuple(loop.index for loop in loops)
     if len(loops) != len(others) or store not in body or store.index != indices:
         return None
     if any(not facts.same(p.stop, q.stop) for p, q in zip(loops, others, strict=True)):
         return None
-    if any(s not in tail or s.index != tuple(loop.index for loop in others) for s in loads):
+    if any(s not in tail or s.index != tuple(loop.index for loop in others) for s in read):
         return None
     if not independent(body, tail, dict(zip((q.index for q in others), indices, strict=True)), facts):
         return None
@@ -106,10 +89,10 @@ def join(block, position: int, uses, places: dict, facts: Facts):
     if defined_between & {a for s in walk(tail) for a in operands(s)}:
         return None
     mapping: dict = dict(zip((q.index for q in others), indices, strict=True))
-    for s in loads:
+    for s in read:
         mapping[s.var] = store.value
     merged = tuple(s for s in body if s is not store) + substitute(
-        tuple(s for s in tail if s not in loads), mapping, fresh=False)
+        tuple(s for s in tail if s not in read), mapping, fresh=False)
     nest = rebuild(loops, merged)
     return (*block[:position], *block[position + 1:first], *block[first + 1:second], nest, *block[second + 1:])
 
@@ -117,10 +100,9 @@ def join(block, position: int, uses, places: dict, facts: Facts):
 def perfect(stmt):
     """(loops, innermost body) of a plain nest from 0 upwards; None if it is anything else."""
     loops = []
-    while isinstance(stmt, For) and not stmt.carries and stmt.exit is None and stmt.start == integer(0) \
-            and stmt.step == integer(1):
+    while counts_up(stmt) and not stmt.carries:
         loops.append(stmt)
-        if len(stmt.body) == 1 and isinstance(stmt.body[0], For):
+        if len(stmt.body) == 1 and counts_up(stmt.body[0]):
             stmt = stmt.body[0]
             continue
         if any(is_loop(s) for s in walk(stmt.body)):

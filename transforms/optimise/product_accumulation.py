@@ -21,9 +21,9 @@ from dataclasses import replace
 from ...runtime.library_calls import CALLS
 from ..language import core
 from ..language.build import integer
-from ..language.core import Alloc, Arr, Call, Comment, Const, For, Function, Load, Ref, Store, Var, array_of, walk
+from ..language.core import Arr, Const, Function, Ref, Var, array_of, walk
 from ..language.motion import facts_of
-from ..language.queries import calls_in
+from ..language.queries import acting, called, calls_in, is_allocation, is_load, is_plain, is_store
 from ..language.rewrite import without
 
 ADDING = {name.removeprefix("add_"): name for name, call in CALLS.items() if call.adds}
@@ -45,7 +45,7 @@ def uses_of(function: Function, filled: set) -> dict:
     """How many statements mention each of those buffers that nothing outside the program sees."""
     uses = dict.fromkeys(filled - set(function.returns) - set(function.params), 0)
     for s in walk(function.body):
-        for a in {array_of(x) for x in core.operands(s)} & uses.keys() if not isinstance(s, Alloc) else ():
+        for a in {array_of(x) for x in core.operands(s)} & uses.keys() if not is_allocation(s) else ():
             uses[a] += 1
     return uses
 
@@ -53,7 +53,7 @@ def uses_of(function: Function, filled: set) -> dict:
 def placed(block, alone, facts, gone: set) -> tuple:
     block = [core.with_blocks(s, lambda inner: placed(inner, alone, facts, gone)) for s in block]
     for k, call in enumerate(block):
-        if not (isinstance(call, Call) and call.op in ADDING and call.outs[0] in alone):
+        if called(call) not in ADDING or call.outs[0] not in alone:
             continue
         product = call.outs[0]
         for later in range(k + 1, len(block)):
@@ -67,7 +67,7 @@ def placed(block, alone, facts, gone: set) -> tuple:
     return tuple(s for s in block if s is not None)
 
 
-def taken_over(call: Call, stmt, uses: dict, facts) -> Call | None:
+def taken_over(call, stmt, uses: dict, facts):
     """The product straight into what a nest copies it to or adds it to; None if the nest does anything else."""
     product, found = call.outs[0], moves(stmt)
     if not found or len(found) + 1 != uses[product]:
@@ -96,25 +96,22 @@ def taken_over(call: Call, stmt, uses: dict, facts) -> Call | None:
 def moves(stmt, stops: dict | None = None) -> list | None:
     """(load, store, where the loops around end) for each element that a nest takes to another place; None if it does
     anything else."""
-    if not (isinstance(stmt, For) and plain(stmt)):
+    if not is_plain(stmt):
         return None
     stops = {**(stops or {}), stmt.index: stmt.stop}
     found: list = []
-    loads: dict = {}
-    for s in stmt.body:
-        match s:
-            case Comment():
-                pass
-            case Load():
-                loads[s.var] = s
-            case Store() if s.value in loads:
-                found.append((loads.pop(s.value), s, stops))
-            case _:
-                inner = moves(s, stops)
-                if inner is None:
-                    return None
-                found += inner
-    return None if loads else found
+    taken: dict = {}
+    for s in acting(stmt.body):
+        if is_load(s):
+            taken[s.var] = s
+        elif is_store(s) and s.value in taken:
+            found.append((taken.pop(s.value), s, stops))
+        else:
+            inner = moves(s, stops)
+            if inner is None:
+                return None
+            found += inner
+    return None if taken else found
 
 
 def all_of(product: Arr, found: list, facts) -> bool:
@@ -134,18 +131,13 @@ def all_of(product: Arr, found: list, facts) -> bool:
     return places == {tuple(map(integer, place)) for place in itertools.product(*map(range, sizes))}
 
 
-def plain(loop: For) -> bool:
-    return (not loop.carries and loop.exit is None and loop.trip is None and loop.start == integer(0)
-            and loop.step == integer(1))
-
-
 def as_ref(x) -> Ref:
     return Ref(x) if isinstance(x, Arr) else x
 
 
 def without_memory(block, gone) -> tuple:
     """The block without the memory of what is gone."""
-    return without(block, lambda s: isinstance(s, Alloc) and s.array in gone)
+    return without(block, lambda s: is_allocation(s) and s.array in gone)
 
 
 __all__ = ["ADDING", "accumulate"]

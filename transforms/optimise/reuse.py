@@ -19,11 +19,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Const, For, Function, Let, Load, Store, Var, While, walk, written
+from ..language.build import Builder
+from ..language.core import Arr, Function, Var, walk, written
+from ..language.emit import Statements
 from ..language.motion import facts_of
 from ..language.ops import EXPENSIVE
-from ..language.queries import is_loop
+from ..language.queries import counts_up, is_load, is_loop, is_range, is_store, operation, operations, stores
 from .joint import IMPURE
 from .producer_fusion import rebuild
 
@@ -32,7 +33,7 @@ WORTH_KEEPING = EXPENSIVE - {"div", "maximum", "minimum", "larger", "smaller"}
 
 def keep_rows(function: Function) -> Function:
     """The program with the dear values that a block inside a loop computes twice, in two loops, computed once."""
-    if not any(isinstance(s, Let) and s.op in WORTH_KEEPING for s in walk(function.body)):
+    if not dear(walk(function.body)):
         return function
     return replace(function, body=visited(function.body, Rows(function), False))
 
@@ -78,20 +79,23 @@ class Rows:
             if v is None:
                 continue
             same[s.var] = v
-            if not isinstance(s, Let) or s.op not in WORTH_KEEPING:
+            if operation(s) not in WORTH_KEEPING:
                 continue
             back = {p.index: q.index for p, q in zip(loops, others, strict=True)}
             found = stored.get(v)
             if found is not None:
-                load = Load(s.var, found.array, tuple(back.get(i, i) for i in found.index), s.loc)
-                return (*block[:position], rebuild(others, swapped(tail, s, load)), *block[position + 1:])
+                b = Statements()
+                b.read(s.var, found.array, tuple(back.get(i, i) for i in found.index), s.loc)
+                return (*block[:position], rebuild(others, swapped(tail, s, *b.stmts)), *block[position + 1:])
             b = Builder(self.facts)
             row = Arr(f"{s.op.rpartition('.')[2]}_row", v.dtype, tuple(b.imax(p.stop, 0) for p in loops))
-            place = next(t for t in body if isinstance(t, Let) and t.var is v)
-            store = Store(row, tuple(p.index for p in loops), v, loc=place.loc)
-            load = Load(s.var, row, tuple(q.index for q in others), s.loc)
-            return (*block[:k], *b.stmts, Alloc(row), rebuild(loops, swapped(body, place, place, store)),
-                    *block[k + 1:position], rebuild(others, swapped(tail, s, load)), *block[position + 1:])
+            b.make(row)
+            place = operations(body)[v]
+            store, load = Statements(), Statements()
+            store.write(row, tuple(p.index for p in loops), v, loc=place.loc)
+            load.read(s.var, row, tuple(q.index for q in others), s.loc)
+            return (*block[:k], *b.stmts, rebuild(loops, swapped(body, place, place, *store.stmts)),
+                    *block[k + 1:position], rebuild(others, swapped(tail, s, *load.stmts)), *block[position + 1:])
         return None
 
     def values(self, loops, body, later: set, changing: set):
@@ -100,13 +104,13 @@ class Rows:
         known: dict = {}
         stored: dict = {}
         for s in body:
-            if isinstance(s, Store):
+            if is_store(s):
                 if s.array not in later and not s.accumulate and indices <= set(s.index) and isinstance(s.value, Var) \
-                        and sum(isinstance(t, Store) and t.array is s.array for t in walk(body)) == 1 \
+                        and sum(t.array is s.array for t in stores(walk(body))) == 1 \
                         and not calls_fill(body, s.array):
                     known[("load", s.array, *s.index)] = s.value
                     stored[s.value] = s
-            elif not (isinstance(s, Load) and s.array in changing):
+            elif not (is_load(s) and s.array in changing):
                 key = key_of(s, {})
                 if key is not None:
                     known.setdefault(key, s.var)
@@ -114,31 +118,27 @@ class Rows:
 
 
 def calls_fill(body, array: Arr) -> bool:
-    return any(array in written((s,)) for s in walk(body) if not isinstance(s, (Store, For, While, core.If)))
+    return any(array in written((s,)) for s in walk(body) if not is_store(s) and not core.sub_blocks(s))
 
 
 def key_of(s, same: dict):
     """What a statement computes, in the first nest's names; None if that cannot be said."""
     get = lambda x: same.get(x, x) if isinstance(x, Var) else x  # noqa: E731
-    match s:
-        case Let(op=op, args=args) if op not in IMPURE:
-            return (op, s.var.dtype, *map(get, args))
-        case Load(array=a, index=index):
-            return ("load", a, *map(get, index))
-    return None
+    if is_load(s):
+        return ("load", s.array, *map(get, s.index))
+    return (s.op, s.var.dtype, *map(get, s.args)) if operation(s) not in ("", *IMPURE) else None
 
 
 def dear(body) -> bool:
-    return any(isinstance(s, Let) and s.op in WORTH_KEEPING for s in body)
+    return any(operation(s) in WORTH_KEEPING for s in body)
 
 
 def nest(stmt):
     """(loops from 0 upwards around one another, what the innermost does); None for anything else."""
     loops = []
-    while isinstance(stmt, For) and stmt.exit is None and stmt.trip is None and stmt.step == integer(1) \
-            and stmt.start == Const(0, "int64"):
+    while counts_up(stmt) and stmt.trip is None:
         loops.append(stmt)
-        if len(stmt.body) != 1 or not isinstance(stmt.body[0], For):
+        if len(stmt.body) != 1 or not is_range(stmt.body[0]):
             return loops, stmt.body
         stmt = stmt.body[0]
     return None

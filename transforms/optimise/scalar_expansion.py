@@ -23,8 +23,10 @@ from itertools import takewhile
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Comment, For, Function, Let, Load, Store, Var
+from ..language.core import Arr, Comment, Function, Var
+from ..language.emit import Statements
 from ..language.motion import facts_of, own_axes
+from ..language.queries import is_simple, is_whole, operation
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .loop_interchange import strided
@@ -35,21 +37,18 @@ MOST_ARRAYS = 8         # that a turned nest may need for its numbers
 
 def turn_columns(function: Function) -> Function:
     """The program with its loops down columns turned."""
-    if not any(isinstance(s, For) and columns_below(s) is not None for s in core.walk(function.body)):
+    if not any(columns_below(s) is not None for s in core.walk(function.body)):
         return function
     return replace(function, body=Turner(facts_of(function)).block(function.body))
 
 
-def columns_below(outer: For):
+def columns_below(outer):
     """The one loop directly in another that strides where the outer one would not; None if there is none."""
-    if outer.carries or outer.exit is not None or outer.trip is not None or outer.checkpoint is not None:
+    if not is_whole(outer) or outer.carries or outer.checkpoint is not None:
         return None
-    inner = [s for s in outer.body if isinstance(s, For)]
-    if len(inner) != 1 or inner[0].exit is not None or inner[0].trip is not None or inner[0].step not in STEPS:
+    inner = [s for s in outer.body if not is_simple(s)]
+    if len(inner) != 1 or not is_whole(inner[0]) or inner[0].step not in STEPS or not all(map(is_simple, inner[0].body)):
         return None
-    for s in (*inner[0].body, *(s for s in outer.body if s is not inner[0])):
-        if not isinstance(s, (Let, Load, Store, Comment)):
-            return None
     made = {v for s in outer.body for v in core.defined(s)} | {outer.index}
     if made & {inner[0].start, inner[0].stop}:
         return None
@@ -65,11 +64,11 @@ class Turner:
 
     def block(self, block) -> tuple:
         def change(s):
-            inner = columns_below(s) if isinstance(s, For) else None
+            inner = columns_below(s)
             return self.turned(s, inner) if inner is not None else None
         return bottom_up(block, change)
 
-    def turned(self, outer: For, inner: For) -> list | None:
+    def turned(self, outer, inner) -> list | None:
         """The statements that do what a loop down columns did; None if that would change something."""
         begin = Builder(self.facts)
         if outer.step == integer(1) and outer.start == integer(0):
@@ -96,31 +95,32 @@ class Turner:
         if len(rows) > MOST_ARRAYS:
             return None
 
-        def row(block, loads: dict, stores) -> For:
+        def row(block, loads: dict, stores):
             """A loop over `block`, with numbers loaded before it and stored after it."""
             index = Var(outer.index.hint, "int64")
             known: dict = {outer.index: index}
-            heads = []
+            body = Statements()
             for v, array in loads.items():
-                known[v] = Var(v.hint, v.dtype)
-                heads.append(Load(known[v], array, (index,), outer.loc))
-            body = substitute(block, known)
-            tails = [Store(array, (index,), known.get(v, v), loc=outer.loc) for array, v in stores]
-            return For(index, integer(0), size, integer(1), (), (*heads, *body, *tails), loc=outer.loc, origin=outer.origin)
+                known[v] = body.read(Var(v.hint, v.dtype), array, (index,), outer.loc)
+            body.stmts += substitute(block, known)
+            for array, v in stores:
+                body.write(array, (index,), known.get(v, v), loc=outer.loc)
+            return replace(outer, index=index, start=integer(0), stop=size, step=integer(1), body=tuple(body.stmts))
         states = [(rows[c.var], c) for c in inner.carries]
         passing = {v: rows[v] for v in passed}
         first = row(before, {}, [*((rows[v], v) for v in passed), *((a, c.init) for a, c in states)])
         middle = row((*again, *inner.body), {**passing, **{c.var: a for a, c in states}}, [(a, c.next) for a, c in states])
         last = row((*again, *after), {**passing, **{c.result: a for a, c in states}}, [])
-        allocs = [Alloc(a, None, outer.loc) for a in rows.values()]
-        return [*begin.stmts, *allocs, first, *notes, replace(inner, carries=(), body=(middle,)), last]
+        for a in rows.values():
+            begin.make(a, loc=outer.loc)
+        return [*begin.stmts, first, *notes, replace(inner, carries=(), body=(middle,)), last]
 
 
 def repeated(before, wanted) -> list | None:
     """The statements that make integers, to be repeated; None if one is more than arithmetic."""
     found: list = []
     for s in reversed(before):
-        if isinstance(s, Let) and s.var in wanted:
+        if operation(s) and s.var in wanted:
             found.insert(0, s)
             wanted = wanted | {x for x in s.args if isinstance(x, Var)}
         elif any(v in wanted for v in core.defined(s)):

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.core import Alloc, Arr, Comment, For, Function, Let, Load, Store, Var
+from ..language.core import Arr, Function, Var, defined
+from ..language.emit import Statements
 from ..language.facts import Facts
 from ..language.motion import facts_of
-from ..language.queries import is_access, operations
-from ..language.rewrite import bottom_up
+from ..language.queries import is_access, is_addition, is_simple, is_whole, operations, scalars, stores
+from ..language.rewrite import each_loop
 from ..language.substitution import substitute
 from .gather import slice_of
 
@@ -29,28 +30,27 @@ from .gather import slice_of
 def scatter_rows(function: Function) -> Function:
     """The program in which innermost loops of the reverse sweep add to one place of each row."""
     facts = facts_of(function, checks=False)            # which come later than some of these loops
-    return replace(function, body=bottom_up(
-        function.body, lambda s: apart(s, facts) if isinstance(s, For) and s.origin == "reverse" else None))
+    return replace(function, body=each_loop(function.body, lambda s: apart(s, facts) if s.origin == "reverse" else None))
 
 
-def apart(loop: For, facts: Facts) -> list | None:
+def apart(loop, facts: Facts) -> list | None:
     """The loop without some of its additions, which loops of their own make after it; None where it may keep them."""
-    if loop.exit is not None or loop.trip is not None or not all(
-            isinstance(s, (Let, Load, Store, Comment)) for s in loop.body):
+    if not is_whole(loop) or not all(map(is_simple, loop.body)):
         return None
-    moved = [found for array in dict.fromkeys(s.array for s in loop.body if isinstance(s, Store))
+    moved = [found for array in dict.fromkeys(s.array for s in stores(loop.body))
              for found in neighbours(loop, array, facts)]
     if not moved:
         return None
     rows = {s.value: Arr(f"{s.array.hint}_row", s.array.dtype, (s.array.shape[axis],)) for s, axis in moved}
     gone = {s for s, _ in moved}
-    body: list = []
+    body = Statements()
     for s in loop.body:
         if s in gone:
             continue
-        body.append(s)
-        if isinstance(s, (Let, Load)) and s.var in rows:
-            body.append(Store(rows[s.var], (loop.index,), s.var, loc=s.loc))
+        body.add(s)
+        for v in defined(s):
+            if v in rows:
+                body.write(rows[v], (loop.index,), v, loc=s.loc)
     integers = operations(loop.body, lambda s: s.var.dtype == "int64")
     after = []
     for s, _ in moved:
@@ -59,20 +59,24 @@ def apart(loop: For, facts: Facts) -> list | None:
         addition = replace(s, value=value)
         needed = slice_of(addition, integers)
         inner = (*(d for d in loop.body if d in needed), addition)
-        after.append(replace(loop, index=index, carries=(), body=(
-            Load(value, rows[s.value], (index,), s.loc), *substitute(inner, {loop.index: index}))))
-    return [*(Alloc(row) for row in rows.values()), replace(loop, body=tuple(body)), *after]
+        again = Statements(s.loc)
+        again.read(value, rows[s.value], (index,), s.loc)
+        after.append(replace(loop, index=index, carries=(), body=(*again.stmts, *substitute(inner, {loop.index: index}))))
+    before = Statements()
+    for row in rows.values():
+        before.make(row)
+    return [*before.stmts, replace(loop, body=tuple(body.stmts)), *after]
 
 
-def neighbours(loop: For, array: Arr, facts: Facts) -> list[tuple[Store, int]]:
+def neighbours(loop, array: Arr, facts: Facts) -> list[tuple]:
     """The additions to an array, with the axis they run along, but for those at one place, if the loop adds to several
     places of a row of it, and does nothing else with it."""
-    defined = {s.var for s in loop.body if isinstance(s, (Let, Load))}
-    found: list[tuple[Store, int, int]] = []
+    made = scalars(loop.body)
+    found: list[tuple] = []
     for s in loop.body:
         if not is_access(s) or s.array is not array:
             continue
-        if not (isinstance(s, Store) and s.accumulate and isinstance(s.value, Var) and s.value in defined):
+        if not (is_addition(s) and s.value in made):
             return []
         where = place(s, loop, facts)
         if where is None:
@@ -86,7 +90,7 @@ def neighbours(loop: For, array: Arr, facts: Facts) -> list[tuple[Store, int]]:
     return [(s, axis) for s, axis, offset in found if offset != stays]
 
 
-def place(s: Store, loop: For, facts: Facts) -> tuple[int, int] | None:
+def place(s, loop, facts: Facts) -> tuple[int, int] | None:
     """(axis, constant) of an addition at the loop's index plus a constant along one axis, which its row has in common."""
     forms = [facts.affine(i) for i in s.index]
     mine = [k for k, (_, terms) in enumerate(forms) if loop.index in terms]

@@ -19,10 +19,10 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, loops
-from ..language.core import Arr, Call, Comment, Const, For, Function, Let, Load, Store, Var
+from ..language.core import Arr, Const, Function, Var
 from ..language.motion import facts_of
-from ..language.queries import calls_in
-from .product_accumulation import as_ref, plain, uses_of, without_memory
+from ..language.queries import acting, called, calls_in, is_addition, is_plain, loads, operation, sole
+from .product_accumulation import as_ref, uses_of, without_memory
 
 
 def sum_first(function: Function) -> Function:
@@ -41,7 +41,7 @@ def sum_first(function: Function) -> Function:
 def visited(block, alone: set, facts, gone: set) -> tuple:
     block = tuple(core.with_blocks(s, lambda inner: visited(inner, alone, facts, gone)) for s in block)
     for call in block:
-        if not (isinstance(call, Call) and call.op == "matmul" and call.outs[0] in alone):
+        if called(call) != "matmul" or call.outs[0] not in alone:
             continue
         k = block.index(call)
         for later in range(k + 1, len(block)):
@@ -54,14 +54,16 @@ def visited(block, alone: set, facts, gone: set) -> tuple:
     return block
 
 
-def summed(call: Call, stmt, facts):
+def summed(call, stmt, facts):
     """(the product of the sum, the loop that reads it) for a nest that only adds up the product; None for any other."""
     product, (a, b) = call.outs[0], map(as_ref, call.args)
-    inner = only(stmt)
-    body = [s for s in inner.body if not isinstance(s, Comment)] if inner is not None and plain(inner) else []
-    if not body or not isinstance(body[0], Load) or body[0].array is not product:
+    inner = sole(stmt.body) if is_plain(stmt) else None
+    if not is_plain(inner):
         return None
-    load = body[0]
+    body = acting(inner.body)
+    load = next(iter(loads(body[:1])), None)
+    if load is None or load.array is not product:
+        return None
     stops = {stmt.index: stmt.stop, inner.index: inner.stop}
     if set(load.index) != set(stops) or not all(
             facts.same(stops[i], size) for i, size in zip(load.index, product.shape, strict=True)):
@@ -79,22 +81,16 @@ def summed(call: Call, stmt, facts):
     return before, replace(rest, body=(replace(load, array=result, index=(j,)), *body[1:]))
 
 
-def only(stmt):
-    """The loop that is all there is in a plain loop; None if there is anything else."""
-    inside = [s for s in stmt.body if not isinstance(s, Comment)] if isinstance(stmt, For) and plain(stmt) else []
-    return inside[0] if len(inside) == 1 and isinstance(inside[0], For) else None
-
-
 def adds(v: Var, body) -> bool:
     """Whether statements add a multiple of `v` somewhere, and do nothing else."""
     own = [v]                       # v and its multiples: the product of two of them is none
     for s in body[:-1]:
-        used = [x for x in s.args if x in own] if isinstance(s, Let) and s.op in ("neg", "mul") else []
+        used = [x for x in s.args if x in own] if operation(s) in ("neg", "mul") else []
         if len(used) != 1 or used[0] is not own[-1]:
             return False
         own.append(s.var)
     last = body[-1] if body else None
-    return isinstance(last, Store) and last.accumulate and last.value is own[-1] and not set(own) & set(last.index)
+    return is_addition(last) and last.value is own[-1] and not set(own) & set(last.index)
 
 
 __all__ = ["sum_first"]

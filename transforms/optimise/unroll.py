@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import integer
-from ..language.core import Comment, Const, For, Function, If, Let, While, sub_blocks, walk, with_blocks
+from ..language.build import FOLD, integer
+from ..language.core import Const, Function, sub_blocks, walk, with_blocks
+from ..language.queries import acting, allocated_in, is_branch, is_loop, is_whole, operation
 from ..language.substitution import substitute
 
 MOST_ITERATIONS, MOST_STATEMENTS = 4, 80
@@ -32,10 +33,10 @@ def unrolled(block, nested: bool, mapping: dict) -> tuple:
     for s in block:
         s = substituted(s, mapping)
         if sub_blocks(s):
-            inside = nested or not isinstance(s, If)
+            inside = nested or not is_branch(s)
             s = with_blocks(s, lambda inner, inside=inside: unrolled(inner, inside, mapping))
             s = substituted(s, mapping)
-        count = iterations(s) if nested and isinstance(s, For) else None
+        count = iterations(s) if nested else None
         out += [s] if count is None else written_out(s, count, mapping)
     return tuple(out)
 
@@ -44,28 +45,25 @@ def substituted(stmt, mapping: dict):
     return substitute((stmt,), dict(mapping), fresh=False)[0] if mapping else stmt
 
 
-def iterations(loop: For) -> int | None:
+def iterations(loop) -> int | None:
     """How often a loop runs, if it is short, known and has no loop left inside."""
-    if loop.exit is not None or loop.trip is not None or not all(
-            isinstance(a, Const) for a in (loop.start, loop.stop, loop.step)):
+    if not is_whole(loop) or not all(isinstance(a, Const) for a in (loop.start, loop.stop, loop.step)):
         return None
     count = len(range(core.known_value(loop.start), core.known_value(loop.stop), core.known_value(loop.step)))
     body = list(walk(loop.body))
-    if count > MOST_ITERATIONS or count * len(body) > MOST_STATEMENTS:
+    if count > MOST_ITERATIONS or count * len(body) > MOST_STATEMENTS or any(map(is_loop, body)):
         return None
-    if any(isinstance(s, (For, While, core.Swap, core.Resize, core.Alloc)) for s in body):
-        return None
-    return count
+    return None if core.rebound(loop.body) or allocated_in(loop.body) else count
 
 
-def written_out(loop: For, count: int, mapping: dict) -> list:
+def written_out(loop, count: int, mapping: dict) -> list:
     """The iterations one after the other; `mapping` gets what the loop's results are."""
     values = {c.var: c.init for c in loop.carries}
     out: list = []
     for k in range(count):
         index = integer(core.known_value(loop.start) + k * core.known_value(loop.step))
         names: dict = {loop.index: index, **values}
-        body = loop.body if k == 0 else tuple(s for s in loop.body if not isinstance(s, Comment))
+        body = loop.body if k == 0 else acting(loop.body)
         out.extend(folded(substitute(body, names), names))
         values = {c.var: names.get(c.next, c.next) for c in loop.carries}
     for c in loop.carries:
@@ -80,12 +78,10 @@ def folded(block, names: dict) -> tuple:
     for s in block:
         if known:
             s = substitute((s,), dict(known), fresh=False)[0]
-        if isinstance(s, Let) and s.var.dtype == "int64" and s.op in ("add", "sub", "mul") and all(
-                isinstance(a, Const) for a in s.args):
-            x, y = (a.value for a in s.args)
-            known[s.var] = integer({"add": x + y, "sub": x - y, "mul": x * y}[s.op])
+        if operation(s) in ("add", "sub", "mul") and s.var.dtype == "int64" and all(isinstance(a, Const) for a in s.args):
+            known[s.var] = integer(FOLD[s.op](*(a.value for a in s.args)))
             continue
-        if isinstance(s, Let) and s.op == "sum" and isinstance(s.args[0], Const) and s.args[0].value == 0:
+        if operation(s) == "sum" and isinstance(s.args[0], Const) and s.args[0].value == 0:
             known[s.var] = s.args[1]
             continue
         out.append(s)

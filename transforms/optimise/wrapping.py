@@ -23,8 +23,8 @@ from ..language.build import Builder, integer
 from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, walk
 from ..language.facts import Facts, combine
 from ..language.motion import facts_of, own_rows
-from ..language.queries import is_access, is_loop, loaded_in
-from ..language.rewrite import bottom_up
+from ..language.queries import accesses, acting, counts_up, is_access, is_addition, is_loop, is_whole, loaded_in
+from ..language.rewrite import each_branch, each_loop, without_operations
 from ..language.substitution import renamed, substitute
 from .constant_folding import fold_constants
 from .equal_sizes import integer_sum
@@ -38,11 +38,11 @@ TESTS = ("lt", "le", "gt", "ge")
 def unwrap(function: Function) -> Function:
     """The program with choices of places, and without choices in the middle of its innermost loops."""
     settled: dict = {}
-    body = bottom_up(function.body, lambda s: choice(s, settled) if isinstance(s, If) else None)
+    body = each_branch(function.body, lambda s: choice(s, settled))
     function = renamed(function, body, settled)
     facts = facts_of(function, checks=False)            # which come later than some of these loops
-    return fold_constants(replace(function, body=bottom_up(
-        function.body, lambda s: split(s, facts) if innermost(s) else None)))
+    body = each_loop(function.body, lambda s: split(s, facts) if innermost(s) else None)
+    return fold_constants(replace(function, body=body))
 
 
 # -- a choice of places ---------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def choice(branch: If, settled: dict) -> list | None:
     """Statements for a branch both of whose sides do the same at other places; None of another. settled: what it leaves."""
     if settled:                             # of the branches inside
         branch, = substitute((branch,), dict(settled), fresh=False)
-    sides = [[s for s in side if not isinstance(s, Comment)] for side in (branch.then, branch.orelse)]
+    sides = [acting(side) for side in (branch.then, branch.orelse)]
     early, (first, second) = integers_before(sides)
     if not first or len(first) != len(second) or not any(is_access(s) for s in first):
         return None
@@ -92,7 +92,7 @@ def choice(branch: If, settled: dict) -> list | None:
     if any(m.then in defined or m.orelse in defined for m in merges):
         return None                         # a choice of what is computed here
     settled.update(equal)
-    choices = [If(branch.cond, (), (), merges, branch.loc)] if merges else []
+    choices = [replace(branch, then=(), orelse=(), merges=merges)] if merges else []
     return [*early, *choices, *made]
 
 
@@ -115,8 +115,7 @@ def integers_before(sides) -> tuple[list, list]:
 
 # -- innermost loops ------------------------------------------------------------------------------------------
 def innermost(s) -> bool:
-    return isinstance(s, For) and not any(is_loop(t) for t in walk(s.body)) \
-        and any(isinstance(t, If) and not t.then and not t.orelse for t in s.body)
+    return not any(map(is_loop, walk(s.body))) and any(isinstance(t, If) and not t.then and not t.orelse for t in s.body)
 
 
 def split(loop: For, facts: Facts) -> list | None:
@@ -144,9 +143,8 @@ def invariant(loop: For) -> tuple[list, tuple]:
 
 
 def in_two(loop: For, facts: Facts) -> list | None:
-    if loop.exit is not None or loop.trip is not None or loop.checkpoint is not None or loop.start != integer(0) \
-            or loop.step != integer(1) or isinstance(loop.stop, Const) and loop.stop.value <= SHORT \
-            or not independent(loop, facts):
+    if not (counts_up(loop) and is_whole(loop)) or loop.checkpoint is not None \
+            or isinstance(loop.stop, Const) and loop.stop.value <= SHORT or not independent(loop, facts):
         return None
     tests = {s.cond for s in loop.body if isinstance(s, If)}
     first = last = 0
@@ -176,7 +174,7 @@ def in_two(loop: For, facts: Facts) -> list | None:
     again = substitute(loop.body, mapping)
     rest = tuple(replace(c, var=heads[c], init=between[c], next=mapping.get(c.next, c.next)) for c in loop.carries)
     carries = tuple(replace(c, result=between[c]) for c in loop.carries)
-    kept = tuple(s for s in loop.body if not (isinstance(s, Let) and s.var in decided))
+    kept = without_operations(loop.body, decided)
     body = substitute(kept, {test: Const(truth, "bool") for test, truth in decided.items()}, fresh=False)
     return [*b.stmts, replace(loop, start=integer(first), stop=stop, carries=carries, body=body),
             replace(loop, index=k, stop=few, carries=rest, body=(*inner.block(), *again))]
@@ -211,8 +209,7 @@ def independent(loop: For, facts: Facts) -> bool:
         return (loop.index, constant) if terms == {loop.index: 1} else (index, 0)
     read = loaded_in(loop.body)
     for array in core.written(loop.body):
-        added = array not in read and loop.origin != "user" and all(
-            s.accumulate for s in walk(loop.body) if isinstance(s, Store) and s.array is array)
+        added = array not in read and loop.origin != "user" and all(map(is_addition, accesses(walk(loop.body), array)))
         if not added and not own_rows(loop, array, place):
             return False
     return True

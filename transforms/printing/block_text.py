@@ -73,7 +73,7 @@ class BlockText(LineText):
             case core.Alloc(array=a, fill=f):
                 self.put(depth, f"{self.name(a)} = {self.allocation(a, f, depth == 1)}")
             case core.For() if (fill := self.schedule.fill_of(stmt)) is not None:
-                self.fill_axes(*fill, depth)
+                self.fill_axes(fill, depth)
             case core.For():
                 self.for_loop(stmt, depth)
             case core.While():
@@ -127,8 +127,9 @@ class BlockText(LineText):
         self.guarded = (len(self.lines) - 2, tests, negated, call, depth)
         return None
 
-    def fill_axes(self, store: Store, axes, depth: int) -> None:
+    def fill_axes(self, fill: tuple, depth: int) -> None:
         """One value for whole axes of an array."""
+        store, axes = fill
         self.heading = store.loc if store.loc.line and store.loc.text else self.heading
         where = ", ".join(":" if i in axes else self.atom(i) for i in store.index)
         value = self.atom(store.value)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ...runtime.library_calls import CALLS
 from ...runtime.raising import AGAIN, ENDINGS
-from ..language.core import Arr, Const, For, Function, Let, Load, Loc, Ref, Var, operands, walk
+from ..language.core import Arr, Const, Function, Loc, Ref, Var, operands
 from ..language.draws import HELPERS
 from ..language.ops import OPS
 from ..language.python_text import Line, commented, has_loose_operator, literal, whole, words
+from ..language.queries import loaded_in
 from .coalescing import Coalescer
-from .names import Names
+from .names import Names, on_threads
 from .schedule import Schedule
 
 WIDTH = 100
@@ -39,7 +40,7 @@ class LineText:
         self.heading: Loc | None = None         # the user's line that is being printed, and the last that a comment names
         self.headed: Loc | None = None
         self.helpers: set[str] = set()
-        self.slices = self.slices and not any(isinstance(s, For) and s.origin == "parallel" for s in walk(function.body))
+        self.slices = self.slices and not on_threads(function)
         self.shared = Coalescer(function)
         self.schedule = Schedule(function, self.shared, self.slices)
         self.uses, self.use_block = self.schedule.uses, self.schedule.use_block
@@ -65,7 +66,7 @@ class LineText:
             return f"({text})" if own < level else text
         return self.name(a)
 
-    def expression(self, stmt: Let) -> tuple[str, int]:
+    def expression(self, stmt) -> tuple[str, int]:
         op = OPS[stmt.op]
         if op.helper:
             self.helpers.add(op.helper)
@@ -95,7 +96,7 @@ class LineText:
         right = self.atom(stmt.args[1], op.level if stmt.op == "pow" else op.level + 1)
         return op.text.format(left, right), op.level
 
-    def in_place(self, stmt: Let) -> tuple[str, int, str, int, int]:
+    def in_place(self, stmt) -> tuple[str, int, str, int, int]:
         """The text of an integer and its level; of it without a last constant; that constant."""
         base, by = (stmt.args[0], stmt.args[-1]) if stmt.op in ("add", "sub") else (None, None)
         if not isinstance(by, Const) or isinstance(base, Const):
@@ -157,9 +158,7 @@ class LineText:
         for a in operands(stmt):
             if isinstance(a, Var) and a in self.pending:
                 found |= self.pending[a][2]
-        if isinstance(stmt, Load):
-            found |= {stmt.array}
-        return found
+        return found | loaded_in((stmt,))
 
     def single(self, var: Var, block) -> bool:
         return self.uses.get(var, 0) == 1 and self.use_block.get(var) == id(block) and self.schedule.alone(var) \

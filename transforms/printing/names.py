@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ..language import core
-from ..language.core import Function, Let, Load, Var, defined, walk
+from ..language.core import Function, Var, defined, walk
 from ..language.python_text import identifier
+from ..language.queries import allocations, is_loop, is_range, loads, operation
 from .schedule import Schedule
 
 ANONYMOUS = re.compile(r"t((?:_bar|_dot|_tape|_set)*)((?:_\d+)?)")
@@ -27,12 +27,12 @@ def part_of(stmt) -> str:
     """What the user's line assigns to, returns or tests; else what the statement computes."""
     text = stmt.loc.text
     found = ASSIGNED.match(text)
-    counts = isinstance(stmt, Let) and stmt.var.dtype == "int64" and text.lstrip().startswith("for ")
+    counts = operation(stmt) and stmt.var.dtype == "int64" and text.lstrip().startswith("for ")
     if found and not counts:
         return identifier(found[1])
     if RESULT.match(text) or TEST.match(text):
         return "result" if RESULT.match(text) else "test"
-    if isinstance(stmt, Let):
+    if operation(stmt):
         return OF_OPERATION.get(stmt.op, identifier(stmt.op.rsplit(".", 1)[-1]))
     return "part"
 
@@ -41,10 +41,7 @@ def described(function: Function) -> dict:
     """Names for what has none of its own: for variables and buffers, a base and whether it is a part of what that names."""
     found: dict = {}
     for stmt in walk(function.body):
-        bound = [m.var for m in stmt.merges] if isinstance(stmt, core.If) else \
-            [stmt.array] if isinstance(stmt, core.Alloc) else defined(stmt)
-        if not isinstance(stmt, (Let, Load, core.Alloc, core.If, core.Call)):
-            continue
+        bound: tuple = () if is_loop(stmt) else (*defined(stmt), *allocations((stmt,)))
         for x in bound:
             match = ANONYMOUS.fullmatch(x.hint)
             if not match or re.search(rf"\b{x.hint[0]}\b", stmt.loc.text):      # the user's name, perhaps
@@ -53,17 +50,22 @@ def described(function: Function) -> dict:
     return found
 
 
+def on_threads(function: Function) -> bool:
+    """Whether a program has loops that threads share."""
+    return any(is_range(s) and s.origin == "parallel" for s in walk(function.body))
+
+
 class Names:
     """Names in the order in which they are asked for. taken: those that may not be given now."""
 
     def __init__(self, function: Function, schedule: Schedule, taken: set[str]):
         self.schedule, self.taken = schedule, taken
         self.described = described(function)
-        self.borrowed = {s.var for s in walk(function.body) if isinstance(s, Load) and s.var.hint == s.array.hint}
+        self.borrowed = {s.var for s in loads(walk(function.body)) if s.var.hint == s.array.hint}
         self.given: dict = {}
         self.scopes: list[list[str]] = [[]]
         self.kept: dict[str, str] = {}          # the dtype of a name that was given and may be given again
-        self.on_threads = any(isinstance(s, core.For) and s.origin == "parallel" for s in walk(function.body))
+        self.on_threads = on_threads(function)
 
     def open(self) -> None:
         """A block begins."""

@@ -8,7 +8,8 @@ their uses, and where names begin and end.
 from __future__ import annotations
 
 from ..language import core
-from ..language.core import Const, Function, Let, Ref, Var, defined, operands, sub_blocks
+from ..language.core import Const, Function, Ref, Var, defined, operands, sub_blocks
+from ..language.queries import is_assignment, is_plain, is_size, operation, sole
 from .coalescing import Coalescer
 
 CHEAP = ("add", "sub", "mul", "neg")        # integers that are computed where they are used; LLVM finds those that are equal
@@ -16,20 +17,13 @@ OPERATIONS = 2                              # that an integer printed in place m
 OFTEN = 8                                   # and those of all its places together
 
 
-def filled(loop: core.For, rebound) -> tuple[core.Store, dict] | None:
+def filled(stmt, rebound):
     """The store of a nest that only fills an array, or whole axes of it, with one value, and the nest's indices. rebound:
     arrays whose names change what they mean, among them those that grow."""
     axes: dict = {}
-    stmt: core.Stmt = loop
-    while isinstance(stmt, core.For):
-        if stmt.carries or stmt.exit is not None or stmt.trip is not None or stmt.origin == "parallel" or not (
-                stmt.start == Const(0, "int64") and stmt.step == Const(1, "int64")):
-            return None
-        body = [s for s in stmt.body if not isinstance(s, core.Comment)]
-        if len(body) != 1:
-            return None
-        axes[stmt.index], stmt = stmt.stop, body[0]
-    if not isinstance(stmt, core.Store) or stmt.accumulate or stmt.value in axes or stmt.array in rebound:
+    while is_plain(stmt) and stmt.origin != "parallel":
+        axes[stmt.index], stmt = stmt.stop, sole(stmt.body)
+    if not axes or not is_assignment(stmt) or stmt.value in axes or stmt.array in rebound:
         return None
     used = [i for i in stmt.index if i in axes]
     whole = all(axes[i] == size for i, size in zip(stmt.index, stmt.array.shape, strict=True) if i in axes)
@@ -50,7 +44,7 @@ class Schedule:
         self.use_block: dict[Var, int] = {}
         self.path: dict[Var, tuple[int, ...]] = {}
         self.stable: set[Var] = {p for p in function.params if isinstance(p, Var)}
-        self.integers: dict[Var, Let] = {}
+        self.integers: dict = {}
         self.rebound = core.rebound(function.body)
         self.count(function.body, ())
         self.use(id(function.body), *function.returns)
@@ -84,16 +78,16 @@ class Schedule:
                     self.use(here if inline else -1, *(m.orelse for m in merges))
                 case _:
                     self.use(here, *operands(stmt))
-                    if isinstance(stmt, Let) and (stmt.op in CHEAP and stmt.var.dtype == "int64" or stmt.op == "dim"):
+                    if operation(stmt) in CHEAP and stmt.var.dtype == "int64" or is_size(stmt):
                         self.integers[stmt.var] = stmt
             for v in core.bound_inside(stmt):
                 self.path[v] = (*path, id(stmt.body))
             for inner in sub_blocks(stmt):
                 self.count(inner, path)
 
-    def fill_of(self, stmt) -> tuple[core.Store, dict] | None:
+    def fill_of(self, stmt):
         """The store and the indices of a nest that is printed as one line."""
-        return filled(stmt, self.rebound) if self.slices and isinstance(stmt, core.For) else None
+        return filled(stmt, self.rebound) if self.slices else None
 
     def use(self, block, *atoms) -> None:
         for a in atoms:

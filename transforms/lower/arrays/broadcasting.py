@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...language.build import ONE, ZERO, integer
+from ...language.build import ONE, ZERO, integer, product
 from ...language.core import Const, Var
 from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import promote
@@ -99,10 +99,7 @@ def require_same(lo: Lowering, a, b, message: str, error: str = "ValueError", te
 
 
 def size_of(lo: Lowering, shape):
-    total = ONE
-    for s in shape:
-        total = lo.b.imul(total, s)
-    return total
+    return product(lo.b, shape)
 
 
 def scalar_array(lo: Lowering, value: Value) -> Array:

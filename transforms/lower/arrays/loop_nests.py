@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...language.build import ONE, ZERO
-from ...language.core import Carry, Const, For, Merge
+from ...language.build import ZERO
+from ...language.core import Carry, Const, Merge
 from ...language.ops import promote
 from ..numbers.integers import same_dtype
 from ..state import Lowering
@@ -27,7 +27,7 @@ def for_loop(lo: Lowering, start, stop, inits, body, hint="i", hints=(), origin=
         lo.b = outer
     results = tuple(lo.b.var(h.hint, h.dtype) for h in heads)
     carries = tuple(map(Carry, heads, inits, nexts, results))
-    lo.b.add(For(index, start, stop, ONE, carries, block, loc=outer.loc, origin=origin))
+    lo.b.repeat(index, start, stop, block, carries=carries, loc=outer.loc, origin=origin)
     return results
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.build import ONE, ZERO, integer
-from ...language.core import Const, Let, Var
+from ...language.core import NOWHERE, Const, Var
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..checks import CAREFUL, add_check, guarded, known_in, require_that, show_number, show_size
 from ..functions.places import in_library
@@ -250,7 +250,7 @@ def add_least_sizes(lo: Lowering, b, sizes) -> None:
     """Check that sizes are what constant subscripts need, which is then settled; else the caller checks each access."""
     for size in sizes:
         ok = Var("large_enough", "bool")
-        b.add(Let(ok, "ge", (size, integer(lo.least_sizes.pop(size)))))
+        b.bind(ok, "ge", size, integer(lo.least_sizes.pop(size)), loc=NOWHERE)
         b.start_again_unless(ok, "IndexError", UNPROVEN, lo.least_places[size])
 
 

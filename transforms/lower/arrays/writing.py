@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...language.build import ONE, ZERO, Builder
-from ...language.core import NOWHERE, Arr, For, Load, Var, walk
+from ...language.core import NOWHERE, Arr, Var, walk
 from ...language.errors import ReadOnlyArray, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import Narrow
-from ...language.queries import allocations
+from ...language.queries import allocations, is_range, loads
 from ..checks import must, show_shape
 from ..functions.names import name_of_memory, open_loops, seen_by_another
 from ..journal import dropped
@@ -148,10 +148,10 @@ def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
         source.element(lo, index)
         roots = target.roots()
         statements = list(walk(lo.b.block()))
-    if any(isinstance(s, For) and s.loc is not NOWHERE for s in statements):
+    if any(is_range(s) and s.loc is not NOWHERE for s in statements):
         return False
     return all(all(lo.b.facts.same(a, b) for a, b in zip(s.index, place, strict=False))
-               for s in statements if isinstance(s, Load) and s.array in roots)
+               for s in loads(statements) if s.array in roots)
 
 
 def check_writable(lo: Lowering, arr: Arr) -> None:

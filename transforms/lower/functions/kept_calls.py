@@ -14,13 +14,13 @@ import gast
 import numpy as np
 
 from ....runtime.library_calls import CALLS
-from ...language.core import FLOATS, Arr, Call, Const, For, Function, Print, Ref, Var, While, is_generator, walk, written
+from ...language.core import FLOATS, Arr, Const, Function, Print, Ref, Var, is_generator, walk, written
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
 from ...language.names import defined_in, mentioned
 from ...language.ops import UNIT, Narrow, is_complex, is_inexact
 from ...language.python_text import identifier
-from ...language.queries import allocated_in
+from ...language.queries import allocated_in, called, is_loop
 from ...language.substitution import with_own_arrays
 from ...language.units import Unit, call, with_called
 from ..arrays.aliases import with_twins
@@ -255,14 +255,9 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
 
 def needs_its_place(stmt) -> bool:
     """Whether a statement must stand where it is called: it has an effect, or its adjoint is more than a factor."""
-    match stmt:
-        case Print():
-            return True
-        case Call(op=op):
-            return is_draw(stmt) or not (op.startswith(UNIT) or op in CALLS)      # hooks, and rules of users
-        case For(checkpoint=kept) | While(checkpoint=kept):
-            return kept is not None
-    return False
+    if called(stmt):
+        return is_draw(stmt) or not (stmt.op.startswith(UNIT) or stmt.op in CALLS)      # hooks, and rules of users
+    return isinstance(stmt, Print) or is_loop(stmt) and stmt.checkpoint is not None
 
 
 def parameters(lo: Lowering, given, arrays: tuple, hints) -> tuple[list[Value], dict]:

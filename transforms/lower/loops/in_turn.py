@@ -18,9 +18,10 @@ from typing import Any
 
 import gast
 
-from ...language.core import Guard, Let, Print, walk, written
+from ...language.core import Print, walk, written
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
+from ...language.queries import is_check, operation
 from ..containers.sharing import holding
 from ..journal import Attempt, bindings_changed, buffers, environments
 from ..needs import Raised
@@ -118,7 +119,7 @@ def acts(lo: Lowering, stmts, envs, had) -> bool:
     if bindings_changed(lo, envs):
         return True
     inner = set(map(id, walk(stmts))) - set(map(id, stmts))
-    raising = lambda s: isinstance(s, Let) and s.op == "wrap_index" or isinstance(s, Guard) and (  # noqa: E731
+    raising = lambda s: operation(s) == "wrap_index" or is_check(s) and (  # noqa: E731
         s.tells != "each" or id(s) in inner)
     return any(isinstance(s, Print) or is_draw(s) or raising(s) for s in walk(stmts)) or bool(
         written(stmts) - (buffers(lo) - had))

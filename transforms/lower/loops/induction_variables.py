@@ -14,7 +14,6 @@ variable substitution: A. Aho, M. Lam, R. Sethi and J. Ullman, Compilers, 2nd ed
 from __future__ import annotations
 
 from ...language.build import Builder
-from ...language.core import Let
 from ...language.facts import combine
 from ..checks import known_in
 from ..numbers.conversions import dtype_of
@@ -61,7 +60,7 @@ def count_iterations(lo: Lowering, state, index) -> None:
                 passed = b.isub(index, start) if step > 0 else b.isub(start, index)
                 args = (init, b.imul(plan.counters[name, k], passed))
                 b.facts.define(var, "add", args)
-                b.add(Let(var, "add", args, b.loc))
+                b.bind(var, "add", *args)
 
 
 def counted(lo: Lowering, init, plan, key):

@@ -17,7 +17,7 @@ from functools import partial
 import gast
 
 from ...language.build import ONE, ZERO, integer
-from ...language.core import Carry, Const, For, If, Merge, Var, While, written
+from ...language.core import Carry, Const, Merge, Var, written
 from ...language.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..arrays.loop_nests import branch
 from ..arrays.memory import force
@@ -346,7 +346,7 @@ def try_for(lo: Lowering, stmt, names, plan, start, stop, step, item, outer, kep
     if stop_when is not None:
         outer.facts.number(trip)
         outer.facts.nonnegative.add(trip)
-    outer.add(For(index, start, stop, step, carries, block, stop_when, trip, outer.loc, checkpoint=kept))
+    outer.repeat(index, start, stop, block, step, carries, exit=stop_when, trip=trip, loc=outer.loc, checkpoint=kept)
     finish_loop(lo, stmt, state, block, plan, outer.compare("lt" if step.value > 0 else "gt", start, stop))
     if raised and isinstance(start, Const) and isinstance(stop, Const):         # it runs at least once
         raise raised
@@ -424,14 +424,14 @@ def try_while(lo: Lowering, stmt, names, plan, first, kept) -> None:
             block = lo.b.block()
             lo.b = inner
             merged = Var("again", "bool")
-            inner.add(If(stop_when, (), block, (Merge(merged, Const(False, "bool"), again),), inner.loc))
+            inner.branch(stop_when, (), block, (Merge(merged, Const(False, "bool"), again),))
             again = merged
         carries = close_names(lo, stmt, plan, state, code)
         block = lo.b.block()
     finally:
         lo.b = outer
     carries = (Carry(go, first, again, Var("go_on", "bool")), *carries)
-    outer.add(While(go, carries, block, counter, trip, outer.loc, kept))
+    outer.repeat_while(go, carries, block, counter, trip, outer.loc, kept)
     finish_loop(lo, stmt, state, block, plan, first)
     if raised and first == Const(True, "bool"):
         raise raised

@@ -8,10 +8,10 @@ the pair of the adjoints of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from ...language.build import as_int, loops
-from ...language.core import Arr, Atom, Const, For, If, Var, While
+from ...language.core import Arr, Atom, Const, Var
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.ops import COMPLEX, PARTS, is_complex, is_inexact
 from .integers import IntegerBuilder
@@ -201,21 +201,19 @@ class PairBuilder(IntegerBuilder):
     # -- statements -------------------------------------------------------------------------------------------
     def add(self, stmt):
         """Complex numbers that a loop carries or a branch merges are carried and merged part by part."""
-        if isinstance(stmt, For | While) and any(isinstance(c.var, Complex) for c in stmt.carries):
-            stmt = replace(stmt, carries=tuple(split for c in stmt.carries for split in by_parts(
-                c, ("var", "init", "next", "result"))))
-        if isinstance(stmt, If) and any(isinstance(m.var, Complex) for m in stmt.merges):
-            stmt = replace(stmt, merges=tuple(split for m in stmt.merges for split in by_parts(
-                m, ("var", "then", "orelse"))))
+        for name in ("carries", "merges"):
+            entries = getattr(stmt, name, ())
+            if any(isinstance(e.var, Complex) for e in entries):
+                stmt = replace(stmt, **{name: tuple(part for e in entries for part in by_parts(e))})
         return super().add(stmt)
 
 
-def by_parts(entry, fields):
+def by_parts(entry):
     """A carry or merge of a complex number as two of real ones."""
     if not isinstance(entry.var, Complex):
         return (entry,)
-    values = [parts_of(getattr(entry, f)) for f in fields]
-    return tuple(replace(entry, **dict(zip(fields, which, strict=True))) for which in zip(*values, strict=True))
+    values = [parts_of(getattr(entry, f.name)) for f in fields(entry)]
+    return tuple(type(entry)(*which) for which in zip(*values, strict=True))
 
 
 __all__ = ["Complex", "PairBuilder", "parts_of"]

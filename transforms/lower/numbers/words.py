@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import replace
 
-from ...language.core import Const, For, Function, If, Let, Load, Var, While, walk, with_blocks
+from ...language.core import Const, Function, Var, walk, with_blocks
+from ...language.emit import Statements
 from ...language.ops import exact
+from ...language.queries import is_branch, is_load, is_loop, operation
 from .overflow import WORD, Magnitudes
 
 GROW = ("pow", "lshift")                        # never of the compiler's own sizes and places
@@ -35,12 +37,10 @@ def with_words(function: Function, pythons: Container[Var]) -> Function:
 
 
 def may_grow(stmt) -> bool:
-    match stmt:
-        case For(carries=carries) | While(carries=carries):
-            return any(exact(c.var.dtype) == "int64" for c in carries)
-        case Let(var=v, op=op, args=args):
-            return exact(v.dtype) == "int64" and (op in GROW or op == "mul" and any(map(is_large, args)))
-    return False
+    if is_loop(stmt):
+        return any(exact(c.var.dtype) == "int64" for c in stmt.carries)
+    return (operation(stmt) in GROW or operation(stmt) == "mul" and any(map(is_large, stmt.args))) \
+        and exact(stmt.var.dtype) == "int64"
 
 
 def is_large(atom) -> bool:
@@ -61,28 +61,27 @@ class Words:
         return atom not in self.pythons and not self.sizes.largest(self.sizes.form(atom)) < WORD
 
     def block(self, block) -> tuple:
-        out: list = []
+        out = Statements()
         for s in block:
-            match s:
-                case Load(var=v):
-                    self.words.add(v)
-                case Let(var=v, op=op, args=args) if v.dtype == "int64":
-                    if not any(map(self.is_word, args)) and may_grow(s) and self.may_not_fit(v):
-                        word = self.word(args[0], s.loc, out)
-                        s = replace(s, args=(word, *args[1:]))
-                        self.words.add(v)
-                    elif op == "word" or op.startswith("as_uint64") or op in KEEP and any(map(self.is_word, args)):
-                        self.words.add(v)
-                case If(merges=merges):
-                    s = with_blocks(s, self.block)
-                    self.words |= {m.var for m in merges if self.is_word(m.then) and self.is_word(m.orelse)}
-                case For(carries=carries) | While(carries=carries):
-                    s = self.loop(s, carries, out)
-            out.append(s)
-        return tuple(out)
+            if is_load(s):
+                self.words.add(s.var)
+            elif operation(s) and s.var.dtype == "int64":
+                if not any(map(self.is_word, s.args)) and may_grow(s) and self.may_not_fit(s.var):
+                    s = replace(s, args=(self.word(s.args[0], s.loc, out), *s.args[1:]))
+                    self.words.add(s.var)
+                elif s.op == "word" or s.op.startswith("as_uint64") or s.op in KEEP and any(map(self.is_word, s.args)):
+                    self.words.add(s.var)
+            elif is_branch(s):
+                s = with_blocks(s, self.block)
+                self.words |= {m.var for m in s.merges if self.is_word(m.then) and self.is_word(m.orelse)}
+            elif is_loop(s):
+                s = self.loop(s, out)
+            out.add(s)
+        return tuple(out.stmts)
 
-    def loop(self, s, carries, out: list):
+    def loop(self, s, out: Statements):
         """A loop, with what it carries beginning as a word where its next values may not fit."""
+        carries = s.carries
         first = [self.word(c.init, s.loc, out) if exact(c.var.dtype) == "int64" and not self.is_word(c.init)
                  and c.next not in self.pythons and c.next is not c.var and self.may_not_fit(c.result) else c.init
                  for c in carries]
@@ -91,12 +90,11 @@ class Words:
         return replace(s, carries=tuple(c if init is c.init else replace(c, init=init)
                                         for c, init in zip(carries, first, strict=True)))
 
-    def word(self, atom, loc, out: list) -> Var:
+    def word(self, atom, loc, out: Statements) -> Var:
         self.found = True
         made = Var(getattr(atom, "hint", "t"), "int64")
         self.words.add(made)
-        out.append(Let(made, "word", (atom,), loc))
-        return made
+        return out.bind(made, "word", atom, loc=loc)
 
 
 __all__ = ["with_words"]

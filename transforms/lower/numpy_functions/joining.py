@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...language.build import ONE, ZERO, integer
+from ...language.build import ONE, ZERO, integer, place_of
 from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import promote
@@ -254,9 +254,7 @@ def lower_resize(lo, a, new_shape):
     shape = shape_argument(lo, new_shape)
 
     def element(lo, index):
-        place = ZERO
-        for i, s in zip(index, shape, strict=True):
-            place = lo.b.iadd(lo.b.imul(place, s), i)
+        place = place_of(lo.b, index, shape)
         size = flat.shape[0]
         again = lambda: flat.element(lo, (lo.b.let("mod", place, size, dtype="int64"),))  # noqa: E731
         if lo.b.facts.at_least(size, 1):

@@ -129,6 +129,11 @@ def errors_caught(lo: Lowering) -> int:
     return sum(handler.ways for _, handler in lo.around.trying or ())
 
 
+def check_of(lo: Lowering, meant: Meant, parts=(), cond=NEVER) -> Guard:
+    """The check that raises what is meant."""
+    return Guard(cond, "Meant", noted(meant), tuple(parts), lo.b.loc, "note")
+
+
 def leave_unless(lo: Lowering, check: Guard, error: type) -> bool:
     """A check as a way out to the handler that catches its error; False if none does, and it is to raise."""
     found = catcher(lo, error)
@@ -251,7 +256,7 @@ def leave_for(lo: Lowering, error: AutodiffError) -> None:
         raise error
     if kind is None or not catches(lo, kind) or lo.refused != (error, lo.around.block):
         raise error
-    if not leave_unless(lo, Guard(NEVER, "Meant", noted(Meant(kind, (error.problem,))), (), lo.b.loc, "note"), kind):
+    if not leave_unless(lo, check_of(lo, Meant(kind, (error.problem,))), kind):
         raise error
 
 
@@ -329,5 +334,5 @@ def error_known(lo: Lowering, handler: Handler) -> Value:
                      "that it is about", lo.b.loc, True)
 
 
-__all__ = ["RAISES", "Handler", "Trying", "Way", "catches", "class_of_error", "codes_around", "errors_caught",
+__all__ = ["RAISES", "Handler", "Trying", "Way", "catches", "check_of", "class_of_error", "codes_around", "errors_caught",
            "leave_unless", "one_error", "raised_if", "run_block", "run_handler", "stop_if_left"]

@@ -10,9 +10,8 @@ from dataclasses import replace
 
 import gast
 
-from ....runtime.raising import Items, Meant, Names, OneOf, Part, noted
+from ....runtime.raising import Items, Meant, Names, OneOf, Part
 from ...language.build import integer
-from ...language.core import Guard
 from ...language.errors import UnsupportedSyntax
 from ..checks import can_be_shown, guard, name_in_text, raise_unless
 from ..functions.names import raised_here
@@ -21,7 +20,7 @@ from ..state import Lowering
 from ..structures import describe
 from ..table import executes
 from ..values import Either, Mapping, Sequence, Series, Static, Undefined, is_number
-from .catching import NEVER, names_error, one_error
+from .catching import NEVER, check_of, names_error, one_error
 from .messages import LETTERS, message_of, text_of
 from .texts import ErrorText, Text, templated
 
@@ -43,8 +42,7 @@ def exec_raise(lo: Lowering, stmt, rest):
         parts: list = []
         meant = Meant(what, tuple(told(lo, a, parts) for a in args),
                       tuple((k, told(lo, v, parts)) for k, v in keywords.items()))
-        raise_unless(lo, lo.b, Guard(NEVER, "Meant", noted(meant), tuple(parts), lo.b.loc, "note"),
-                     what if isinstance(what, type) else type(what))
+        raise_unless(lo, lo.b, check_of(lo, meant, parts), what if isinstance(what, type) else type(what))
     raise raised_here(lo, stmt)
 
 
@@ -63,12 +61,12 @@ def raise_again(lo: Lowering, stmt) -> None:
     raise raised_here(lo, stmt)
 
 
-def in_view(lo: Lowering, check: Guard) -> bool:
+def in_view(lo: Lowering, check) -> bool:
     """Whether all numbers in the text of a check are visible here."""
     return all(can_be_shown(lo, p, lo.b) for p in check.parts)
 
 
-def in_sight(lo: Lowering, check: Guard) -> Guard:
+def in_sight(lo: Lowering, check):
     """A check whose text has names in the place of numbers that are not visible here."""
     if in_view(lo, check):
         return check

@@ -7,9 +7,9 @@ from functools import partial
 
 import gast
 
-from ....runtime.raising import Meant, noted
+from ....runtime.raising import Meant
 from ...language.build import located
-from ...language.core import Const, Guard, Merge, Print, Var
+from ...language.core import Const, Merge, Print, Var
 from ...language.errors import UnsupportedSyntax
 from ..arrays.memory import force
 from ..checks import guard, raise_unless, refused_by_python
@@ -24,7 +24,7 @@ from ..table import STATEMENTS, executes
 from ..values import UNSET, Array, Buffer, Delayed, Either, Mapping, Record, Scalar, Sequence, Static, Undefined, Value
 from .alternatives import narrow, whole
 from .branches import Joiner
-from .catching import raised_if, run_block, stop_if_left
+from .catching import check_of, raised_if, run_block, stop_if_left
 from .expressions import make_closure
 from .known_conditions import meant_by
 from .liveness import always_exits, exits
@@ -183,8 +183,7 @@ def exec_assert(lo: Lowering, stmt, rest):
     test = truth_of(lo, stmt.test)
     message = lo.eval(stmt.msg) if stmt.msg else None
     if message is not None and is_empty(message) and not (isinstance(test, Const) and test.value):
-        meant = noted(Meant(AssertionError, ("",)))
-        raise_unless(lo, lo.b, Guard(test, "Meant", meant, (), lo.b.loc, "note"), AssertionError)
+        raise_unless(lo, lo.b, check_of(lo, Meant(AssertionError, ("",)), cond=test), AssertionError)
     else:
         guard(lo, test, "AssertionError", message_of(lo, [message] if stmt.msg else []), "note")
     if isinstance(test, Const) and not test.value:
