@@ -44,6 +44,7 @@ class Order:
         self.function, self.facts = function, facts
         self.block_of: dict[Var, tuple] = {}
         self.definition: dict[Var, object] = {}
+        self.head: dict[Var, For | While] = {}          # the loop that binds it for its body
         self.position: dict = {}
         self.path: dict = {}
         self.alloc_path: dict[Arr, tuple] = {}
@@ -93,6 +94,7 @@ class Order:
                             self.accesses.setdefault(self.memory(a), []).append((stmt, "write", None))
                 case For(body=body) | While(body=body):
                     self.block_of.update(dict.fromkeys(bound_inside(stmt), body))
+                    self.head.update(dict.fromkeys(bound_inside(stmt), stmt))
             for inner in sub_blocks(stmt):
                 self.index(inner, (*path, (stmt, inner)))
 
