@@ -109,7 +109,7 @@ def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loo
         except AutodiffError:
             if not (units.chosen or units.stayed):
                 raise
-            units = Units(enabled=False)        # what is not known of a call's results, or of lengths, may be known of statements
+            units = Units(enabled=False)    # what is not known of a call's results, or of a length, may be of statements
             continue
         if units.grew():
             continue

@@ -37,7 +37,7 @@ X = np.array([0.5, 2.0, 1.0])
 @functools.cache
 def compiled_rosenbrock():
     """One for the tests that do not ask for its message."""
-    return cfunc(rosenbrock, X, 1.0, kind="value_and_grad")
+    return cfunc(rosenbrock, X, 1.0, kind="value_and_grad", name="rose")
 
 
 def call(made, x, k, value, gradient):
@@ -69,9 +69,8 @@ def test_a_status_and_never_an_exception():
 
 
 def test_the_header():
-    made = cfunc(rosenbrock, X, 1.0, kind="value_and_grad", name="rose")
     assert ("typedef int32_t (*rose)(const double *x, int64_t x_size, double k, double *result, double *x_bar, "
-            "int64_t x_bar_size);\n") in made.header
+            "int64_t x_bar_size);\n") in compiled_rosenbrock().header
 
     def mixed(int, w, flag, small, n):
         int[0] = 0.0
@@ -202,9 +201,9 @@ def test_forms_that_do_not_fit():
         made.low_level_callable("filter")
 
 
-@pytest.mark.parametrize("function", [
-    lambda int64_t, NULL, x: x * int64_t + NULL, lambda uint8_t, x: x * uint8_t, lambda x_size, x: x * x_size,
-    lambda z_re, x_size, z: z * z_re + x_size, lambda x_size0, x_size_2, x: x * x_size0 + x_size_2])
+@pytest.mark.parametrize("function", [                  # few: each is compiled
+    lambda int64_t, NULL, uint8_t, x_size0, x: x * int64_t + NULL * uint8_t + x_size0,
+    lambda z_re, x_size, x_size_2, x, z: z * z_re + x_size * x_size_2 + x[0]])
 def test_parameters_have_names_of_their_own_in_c(function, tmp_path):
     names = function.__code__.co_varnames
     made = cfunc(function, *(X if name == "x" else 1j if name == "z" else 2.0 for name in names))

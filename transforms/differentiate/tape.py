@@ -13,7 +13,7 @@ from ..language.core import Arr, Const, Function, Ref, Var, array_of
 from ..language.dependence import Order, index_of
 from ..language.errors import UnsupportedSyntax
 from ..language.facts import Facts
-from ..language.queries import allocations, is_access, is_loop, is_range
+from ..language.queries import allocations, is_access, is_range
 from .augment import Augmented
 from .extents import Extents, counts_by_index
 from .tapes import FlatTape, Overwritten, Tape
@@ -119,11 +119,7 @@ class TapePlan:
     def site(self, v: Var):
         """(statement, loop whose head defines v or None)."""
         stmt = self.order.definition.get(v)
-        if stmt is not None:
-            return stmt, None
-        block = self.order.block_of[v]
-        loop = next(s for s in core.walk(self.function.body) if is_loop(s) and s.body is block)
-        return loop, loop
+        return (stmt, None) if stmt is not None else (self.order.head[v],) * 2
 
     def slots(self, tape: Tape, sweep) -> tuple:
         """The tape's indices at this point of the reverse sweep."""

@@ -23,6 +23,7 @@ class Order:
         self.function, self.facts = function, facts
         self.block_of: dict[Var, tuple] = {}
         self.definition: dict[Var, object] = {}
+        self.head: dict = {}          # the loop that binds it for its body
         self.position: dict = {}
         self.path: dict = {}
         self.alloc_path: dict[Arr, tuple] = {}
@@ -68,6 +69,7 @@ class Order:
                         self.accessed(array_of(o), stmt, "write", None)
             elif is_loop(stmt):
                 self.block_of.update(dict.fromkeys(bound_inside(stmt), stmt.body))
+                self.head.update(dict.fromkeys(bound_inside(stmt), stmt))
             for inner in sub_blocks(stmt):
                 self.index(inner, (*path, (stmt, inner)))
 

@@ -132,6 +132,7 @@ class Lowering:
         self.least_sizes: dict = {}
         self.least_places: dict = {}
         self.forced_log: list = []
+        self.read_late: set[Arr] = set()        # all that an expression without memory of its own has been made of
         self.kept_frames: list = []         # of functions that have returned an inner function
         self.row_kinds: dict[Arr, tuple] = {}   # memory of growing lists of rows -> their kinds, () for arrays
         self.items_from: dict[Arr, set] = {}    # memory of growing lists of arrays -> what its items are copies of

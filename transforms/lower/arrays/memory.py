@@ -25,6 +25,8 @@ def before_write(lo: Lowering, arr: Arr) -> None:
 def waiting(lo: Lowering, arr: Arr) -> list:
     """The expressions, bound to names or half used, that read `arr` and have no memory of their own yet."""
     found: list = []
+    if arr not in lo.read_late:
+        return found
     for value in (*(v for frame in lo.frames for v in frame.env.values()), *lo.around.temporaries):
         for leaf in leaves(value):
             while isinstance(leaf, View):
@@ -37,6 +39,7 @@ def waiting(lo: Lowering, arr: Arr) -> list:
 
 def delayed(lo: Lowering, shape, dtype, function, sources=(), hint="t") -> Delayed:
     roots = frozenset().union(*(s.roots() for s in sources if isinstance(s, Array)))
+    lo.read_late |= roots
     result = Delayed(shape, dtype, function, roots, hint)
     result.loc = lo.b.loc
     result.builder = lo.b
@@ -68,6 +71,8 @@ def force(lo: Lowering, value: Array, hint: str = "", copy: bool = False) -> Buf
     if isinstance(value, Delayed) and not copy:
         value.forced = result
         value.has_moved(arr)
+        if value.readers:
+            lo.read_late.add(arr)
         if value.listed:
             lo.learnt.listed[arr] = result
         lo.forced_log.append(value)
