@@ -165,7 +165,7 @@ def check_recursion(lo: Lowering, key, name) -> None:
 
 def can_be_known(lo: Lowering, value: Scalar) -> bool:
     """Whether unrolling, or specialising by the value of an argument, settles an integer."""
-    return lo.around.static_trips[-1] or len(lo.around.static_trips) == 1 and parameter_behind(lo, value) is not None
+    return bool(lo.around.static_trips[-1]) or len(lo.around.static_trips) == 1 and parameter_behind(lo, value) is not None
 
 
 # -- the rewriting ----------------------------------------------------------------------------------------
