@@ -222,6 +222,8 @@ def set_attribute(lo: Lowering, owner: Value, name: str, value: Value) -> None:
         return assign(lo, known_as(Array, lo.attribute(owner, name)), value)
     if isinstance(owner, Array) and name == "shape":
         raise lo.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
+    if isinstance(owner, (Array, Scalar)) or is_number(owner):
+        lo.attribute(owner, name)              # arrays and numbers get no new attributes: this raises as Python does
     raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
                    "use a local variable, or a dataclass created in the function")
 

@@ -1,0 +1,53 @@
+"""What the docstring of a function says of its parameters, in the style of numpydoc: `x : array_like, shape (3,)`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+SECTION = re.compile(r"^ *Parameters\n *-{3,} *\n(.*?)(?=^ *\w[\w ]*\n *-{3,} *$|\Z)", re.M | re.S)
+ENTRY = re.compile(r"^( *)([\w*]+(?: *, *[\w*]+)*) *: *(\S.*)$", re.M)
+NUMBERS = re.compile(r"float|number|numeric|scalar|real\b|quantity", re.I)
+ARRAYS = re.compile(r"arr\b|array|matrix|matrices|vector|sequence|list|tuple|iterable", re.I)
+LENGTHS = re.compile(r"\(( *\w+ *(?:, *\w+ *)*),? *\)|\[( *\d+(?: *, *\d+)*) *\]")
+OBJECT = re.compile(r"[`:~\w.]*\b[A-Z]\w+`?|(pd|pandas|datetime)\.\w+|datetime.*|time|file.*|path.*|open.*", re.I)
+TEXT, COUNT, TRUTH, FUNCTION, DICT = "text", "count", "truth", "function", "dict"
+
+
+def documented(function) -> dict[str, str]:
+    """The types that the docstring of a function gives for its parameters, as they stand there."""
+    found = SECTION.search(inspect.getdoc(function) or "")
+    entries = ENTRY.findall(found[1]) if found else []
+    depth = min((len(indent) for indent, *_ in entries), default=0)
+    return {name.strip(" *"): text for indent, names, text in entries if len(indent) == depth for name in names.split(",")}
+
+
+def kind_told(text: str) -> str:
+    """Which kind of thing a type in a docstring means: TEXT, COUNT, ...; "" for what may be a number or an array; another
+    text for an object of some class."""
+    plain = re.split(r"\boptional|\bdefault|\(default", text)[0].strip(" ,.")
+    if NUMBERS.search(plain) or ARRAYS.search(plain):
+        return ""
+    for kind, words in ((TEXT, r"(:class:)?`?(str|string|text)\b|^\{ *['\"]"), (TRUTH, "bool"), (COUNT, "(u|positive )?int"),
+                        (FUNCTION, "(a )?(callable|function)"), (DICT, "(a )?dict")):
+        if re.match(words, plain, re.I):
+            return kind
+    return plain if re.fullmatch(OBJECT, plain) and (plain[0] == "`" or not plain.isupper()) else ""
+
+
+def shape_told(text: str) -> tuple[int, ...] | None:
+    """The shape that a type in a docstring names where it is of known integers: `array, shape (4, 4)`."""
+    found = LENGTHS.search(text) if re.search(r"shape|array|matrix|vector|list|tuple", text, re.I) else None
+    lengths = (found[1] or found[2]).split(",") if found else []
+    return tuple(int(k) for k in lengths) if lengths and all(k.strip().isdigit() for k in lengths) else None
+
+
+def rank_told(text: str) -> int:
+    """The least rank of an array that a type in a docstring names, 0 if it may be a number."""
+    ranks = re.search(r"ndim *= *(\d)|\b(\d)[- ]?d\b", text, re.I)
+    if ranks and not NUMBERS.search(text.split("array")[0]):
+        return int(ranks[1] or ranks[2])
+    return int(bool(ARRAYS.search(text)) and not re.search(r"scalar|number|numeric|float(,| or)|(or|,) *float", text, re.I))
+
+
+__all__ = ["COUNT", "DICT", "FUNCTION", "TEXT", "TRUTH", "documented", "kind_told", "rank_told", "shape_told"]
