@@ -9,7 +9,8 @@ SECTION = re.compile(r"^ *Parameters\n *-{3,} *\n(.*?)(?=^ *\w[\w ]*\n *-{3,} *$
 ENTRY = re.compile(r"^( *)([\w*]+(?: *, *[\w*]+)*) *: *(\S.*)$", re.M)
 NUMBERS = re.compile(r"float|number|numeric|scalar|real\b|quantity", re.I)
 ARRAYS = re.compile(r"arr\b|array|matrix|matrices|vector|sequence|list|tuple|iterable", re.I)
-LENGTHS = re.compile(r"\(( *\w+ *(?:, *\w+ *)*),? *\)|\[( *\d+(?: *, *\d+)*) *\]")
+LENGTHS = re.compile(
+    r"\(( *(?:\w+|\.\.\.) *,(?: *\w+ *,?)*)\)|(?:shape|size) *[=:]? *\(( *\w+ *)\)|\[( *\d+(?: *, *\d+)*) *\]")
 OBJECT = re.compile(r"[`:~\w.]*\b[A-Z]\w+`?|(pd|pandas|datetime)\.\w+|datetime.*|time|file.*|path.*|open.*", re.I)
 TEXT, COUNT, TRUTH, FUNCTION, DICT = "text", "count", "truth", "function", "dict"
 
@@ -35,11 +36,11 @@ def kind_told(text: str) -> str:
     return plain if re.fullmatch(OBJECT, plain) and (plain[0] == "`" or not plain.isupper()) else ""
 
 
-def shape_told(text: str) -> tuple[int, ...] | None:
-    """The shape that a type in a docstring names where it is of known integers: `array, shape (4, 4)`."""
-    found = LENGTHS.search(text) if re.search(r"shape|array|matrix|vector|list|tuple", text, re.I) else None
-    lengths = (found[1] or found[2]).split(",") if found else []
-    return tuple(int(k) for k in lengths) if lengths and all(k.strip().isdigit() for k in lengths) else None
+def shape_told(text: str, unknown: int) -> tuple[int, ...] | None:
+    """The shape that a type in a docstring names: `array, shape (..., 3)`. unknown: in the place of lengths with a name."""
+    found = LENGTHS.search(text) if re.search(r"shape|arr|matrix|vector|list|tuple", text, re.I) else None
+    lengths = [k.strip() for k in next(filter(None, found.groups())).split(",")] if found else []
+    return tuple(int(k) if k.isdigit() else unknown for k in lengths if k and k != "...") if lengths else None
 
 
 def rank_told(text: str) -> int:

@@ -107,7 +107,7 @@ def tries_of(uses: dict[str, Use]) -> list[tuple]:
 def described(use: Use, text: str) -> None:
     """What a type in a docstring adds."""
     use.rank = max(use.rank, rank_told(text))
-    if (shape := shape_told(text)) is not None and len(shape) >= use.rank:
+    if (shape := shape_told(text, SIZE)) is not None and len(shape) >= use.rank:
         use.shape, use.rank = shape, len(shape)
     match kind_told(text):
         case "":
