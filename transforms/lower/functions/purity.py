@@ -97,18 +97,6 @@ def of_science(cls: type) -> bool:
         cls, "__next__")
 
 
-WITH_ERRSTATE = np.errstate()(len).__code__
-
-
-def without_errstate(target):
-    """What `@np.errstate(...)` was put on, where that asks for no errors; None of anything else."""
-    if getattr(target, "__code__", None) is not WITH_ERRSTATE:
-        return None
-    cell = dict(zip(target.__code__.co_freevars, target.__closure__, strict=True)).get("self")
-    settings = [getattr(cell and cell.cell_contents, f"_{name}", "raise") for name in ("all", *np.geterr())]
-    return None if "raise" in settings or "call" in settings else target.__wrapped__
-
-
 def is_pure(target) -> bool:
     """Whether a call of `target` with fixed arguments gives what depends on them alone, and changes nothing."""
     if isinstance(target, type):
