@@ -31,7 +31,8 @@ TOLERANCE = 1e-4
 
 
 def flat(result) -> np.ndarray | None:
-    """The floats of a result, in order; None where there are none, or what is no number or array of them."""
+    """The floats of a result, in order, and the parts of complex numbers; None where there are none, or what is no number or
+    array of them."""
     if isinstance(result, (tuple, list)):
         parts = [flat(r) for r in result]
         return None if any(p is None for p in parts) or not parts else np.concatenate(parts)
@@ -40,6 +41,8 @@ def flat(result) -> np.ndarray | None:
     if isinstance(result, (bool, int, str, type(None), np.bool_, np.integer)):
         return np.zeros(0)
     made = np.asarray(result)
+    if made.dtype.kind == "c":
+        return np.ascontiguousarray(made.ravel(), complex).view(float)
     return made.ravel().astype(float) if made.dtype.kind == "f" else np.zeros(0) if made.dtype.kind in "bi" else None
 
 
@@ -132,13 +135,17 @@ def compared(function, values, seconds: float, symmetric: bool = False) -> str:
 
 
 def seeds_like(value, count):
-    """A cotangent of the structure of a result: 1, 0.5, 0.33, ..."""
+    """A cotangent of the structure of a result: 1, 0.5, 0.33, ...; of complex numbers 1 - 0.5j, ..."""
+    if hasattr(value, "_fields"):
+        return type(value)(*(seeds_like(v, count) for v in value))
     if isinstance(value, (tuple, list)):
         return type(value)(seeds_like(v, count) for v in value)
     if isinstance(value, dict):
         return {k: seeds_like(v, count) for k, v in value.items()}
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return np.array([1.0 / (1 + next(count)) for _ in range(value.size)], value.dtype).reshape(value.shape)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return np.array([seeds_like(v, count) for v in value.ravel()], value.dtype).reshape(value.shape)
+    if isinstance(value, (complex, np.complexfloating)):
+        return complex(seeds_like(0.0, count), -seeds_like(0.0, count))
     return 1.0 / (1 + next(count)) if isinstance(value, (float, np.floating)) else None
 
 
