@@ -66,3 +66,14 @@ def test_zscore_refused():
         grad(lambda x: np.sum(stats.zscore(x, nan_policy="omit")), mode="python")(X)
     with pytest.raises(np.exceptions.AxisError):
         grad(lambda x: np.sum(stats.zscore(x, axis=2)), mode="python")(X)
+
+
+def test_multivariate_normal_with_allow_singular():
+    """As without it where the covariance is positive definite; an error where some eigenvalues count as zero."""
+    mean, factor = np.array([0.1, 0.2]), np.array([[1.3, 0.0], [0.4, 0.9]])
+    program = differentiable(lambda x, f: stats.multivariate_normal.logpdf(x, mean, f @ f.T, allow_singular=True),
+                             mode="python")
+    assert np.isclose(program(mean * 3, factor), stats.multivariate_normal.logpdf(mean * 3, mean, factor @ factor.T, True))
+    check_grads(program, (mean * 3, factor), mode="python")
+    with pytest.raises(ValueError, match="positive definite"):
+        program(mean, np.ones((2, 2)))
