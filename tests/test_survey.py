@@ -174,3 +174,36 @@ def test_objects_texts_orders_and_matrices_are_told_apart():
     assert guesses(from_a_file)[0][0] == ("", 0.713)
     assert judged("by_order", by_order).values == (3, 0.713)
     assert any(np.ndim(P) == 2 and np.ndim(h) == 1 for P, h in guesses(gain)[0])
+
+
+def figure(x, k):
+    """
+    Parameters
+    ----------
+    x : float
+
+    Returns
+    -------
+    fig : matplotlib.figure.Figure
+    kinds : dict
+    """
+    return open(f"{x}")
+
+
+def named(x) -> str:
+    return open(f"{x}").read()
+
+
+def values(x):
+    """
+    Returns
+    -------
+    y : ndarray, shape (n,)
+    """
+    return open(f"{x}").read()
+
+
+def test_what_is_returned():
+    """Functions that are refused, and return no numbers, are not judged."""
+    assert [judged(f.__name__, f).verdict for f in (figure, named, values)] == [OPEN, OPEN, NO]
+    assert "matplotlib.figure.Figure" in judged("figure", figure).problem

@@ -29,6 +29,7 @@ from ..transforms.language.errors import (
 )
 from ..transforms.source.definitions import plain_function
 from .called import arguments_in
+from .docstrings import returned
 from .guesses import guesses
 from .kinds import has_floats
 from .limits import TookTooLong, limited
@@ -128,6 +129,8 @@ def judged(name: str, function, seconds: float = 30.0, first: tuple | None = Non
         except Exception as e:
             return Finding(name, file, line, FAULT, problem=f"{type(e).__name__}: {e}".split("\n")[0])
     assert isinstance(refusal, AutodiffError)
+    if not explained(refusal) and (made := returned(function)):
+        return Finding(name, file, line, OPEN, problem=f"it returns no number or array, by its text: {made}")
     verdict = OPEN if explained(refusal) or isinstance(refusal, MissingModule) else NO
     place = refusal.loc.short() if refusal.loc is not None and refusal.loc.line else ""
     return Finding(name, file, line, verdict, problem=refusal.problem, place=place, hint=refusal.hint)
