@@ -31,8 +31,8 @@ TOLERANCE = 1e-4
 
 
 def flat(result) -> np.ndarray | None:
-    """The floats of a result, in order, and the parts of complex numbers; None where there are none, or what is no number or
-    array of them."""
+    """The floats of a result, in order, with their imaginary parts; None where there are none, or what is no number or array
+    of them."""
     if isinstance(result, (tuple, list)):
         parts = [flat(r) for r in result]
         return None if any(p is None for p in parts) or not parts else np.concatenate(parts)
@@ -41,9 +41,8 @@ def flat(result) -> np.ndarray | None:
     if isinstance(result, (bool, int, str, type(None), np.bool_, np.integer)):
         return np.zeros(0)
     made = np.asarray(result)
-    if made.dtype.kind == "c":
-        return np.ascontiguousarray(made.ravel(), complex).view(float)
-    return made.ravel().astype(float) if made.dtype.kind == "f" else np.zeros(0) if made.dtype.kind in "bi" else None
+    parts = np.stack([made.real.ravel(), made.imag.ravel()]) if made.dtype.kind in "fc" else np.zeros((2, 0))
+    return parts.astype(float).ravel() if made.dtype.kind in "fcbi" else None
 
 
 def moved(values, directions, h: float) -> list:
