@@ -23,7 +23,7 @@ from ..containers.list_methods import store_slice, without
 from ..containers.list_operators import check_width, kind_of, list_index
 from ..containers.lists import as_matrix, delete_item, exchanged, is_list, repeated_in_place, store_at
 from ..containers.records import set_record_attribute, sets_plainly
-from ..containers.sharing import as_it_is_now, holding, replace_everywhere
+from ..containers.sharing import as_it_is_now, holding, list_changes, replace_everywhere
 from ..functions.names import put
 from ..functions.outside import eval_name, special
 from ..functions.places import in_library
@@ -346,6 +346,8 @@ def changeable(lo: Lowering, owner: Value) -> None:
     if is_iterator(owner) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator, or a view of a dict, cannot be changed",
                        "make a list of it: list(...)")
+    if isinstance(owner, GrowList):
+        list_changes(lo, owner)
 
 
 def store_item(lo: Lowering, owner, key, value) -> None:
