@@ -131,7 +131,8 @@ def judged(name: str, function, seconds: float = 30.0, first: tuple | None = Non
     assert isinstance(refusal, AutodiffError)
     if not explained(refusal) and (made := returned(function)):
         return Finding(name, file, line, OPEN, problem=f"it returns no number or array, by its text: {made}")
-    verdict = OPEN if explained(refusal) or isinstance(refusal, MissingModule) else NO
+    missing = isinstance(refusal, MissingModule) or refusal.problem.startswith("ModuleNotFoundError")
+    verdict = OPEN if explained(refusal) or missing else NO
     place = refusal.loc.short() if refusal.loc is not None and refusal.loc.line else ""
     return Finding(name, file, line, verdict, problem=refusal.problem, place=place, hint=refusal.hint)
 

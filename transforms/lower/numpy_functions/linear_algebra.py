@@ -96,6 +96,22 @@ def lower_eigh(lo, a, UPLO=Static("L")):
     return Record(EIGH, {"eigenvalues": w, "eigenvectors": v}) if hasattr(EIGH, "_fields") else Sequence((w, v))
 
 
+def eigh_of_scipy(a, lower):
+    """For definitions: (w, v) as `scipy.linalg.eigh` finds them, which may give eigenvectors other signs than NumPy."""
+    return np.linalg.eigh(a, "L" if lower else "U")
+
+
+@lowers(eigh_of_scipy)
+def lower_eigh_of_scipy(lo, a, lower):
+    a, lower = square(lo, a), is_true(lower)
+    if is_complex(a.dtype):
+        return lower_eigh(lo, a if lower else adjoint(lo, a))
+    n = a.shape[-1]
+    results = [("w", (n,), a.dtype), ("v", (n, n), a.dtype)]
+    one = lambda p: array_call(lo, "syevr", results, p, static=(lower,))  # noqa: E731
+    return Sequence(tuple(on_each(lo, (a,), (2,), one, [(shape, kind) for _, shape, kind in results])))
+
+
 @lowers(np.linalg.eigvalsh)
 def lower_eigvalsh(lo, a, UPLO=Static("L")):
     return next(iter(leaves(lower_eigh(lo, a, UPLO))))
