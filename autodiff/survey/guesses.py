@@ -55,7 +55,7 @@ class Use:
             return round(NUMBER + 0.013 * position, 3)
         shape = (SIZE,) * rank if self.shape is None or len(self.shape) != rank else self.shape
         made = np.linspace(0.3 + 0.011 * position, 0.9 + 0.017 * position, math.prod(shape)).reshape(shape)
-        return made + np.eye(*shape) * 2.0 if rank == 2 else made
+        return made + np.eye(shape[0], shape[1]) * 2.0 if rank == 2 else made
 
 
 def guesses(function) -> tuple[list[tuple], str]:

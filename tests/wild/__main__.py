@@ -110,6 +110,8 @@ def compared(function, values, seconds: float, symmetric: bool = False) -> str:
         return f"refused: {without_names(e.problem)}"
     except Exception as e:
         return f"unlike: raises {type(e).__name__}: {e}".split("\n")[0][:120]
+    if flat(value) is None or flat(value).shape != want.shape:
+        return "no floats" if not want.size else f"unlike: {value}, in Python of another structure"[:120]
     if not np.allclose(flat(value), want, rtol=1e-8, atol=1e-12, equal_nan=True):
         return f"wrong value: {flat(value)[:3]}, Python {want[:3]}"
     slopes = [(around[k] - around[k + 1]) / (2 * h) for k, h in ((0, 1e-5), (2, 1e-6))]
