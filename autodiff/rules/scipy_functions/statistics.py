@@ -1,7 +1,7 @@
 """Statistics of samples, from `scipy.stats`."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special, stats
@@ -24,8 +24,8 @@ def zscore(a, axis=0, ddof=0, nan_policy="propagate"):
 
 
 class Correlation(NamedTuple):
-    statistic: float
-    pvalue: float
+    statistic: Any
+    pvalue: Any
 
 
 @dataclass(frozen=True)
