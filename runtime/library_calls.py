@@ -57,6 +57,7 @@ _both("slogdet", "linear_algebra.linalg", "linear_algebra.complex_linalg", "c->r
 _both("cholesky", "linear_algebra.linalg", "linear_algebra.complex_linalg", "c->c")
 _both("pinv", "linear_algebra.decompositions", "linear_algebra.complex_decompositions", "cr->c")
 _call("eigh", "linear_algebra.decompositions")
+_call("syevr", "linear_algebra.decompositions")
 _call("svd", "linear_algebra.decompositions")
 _call("qr", "linear_algebra.decompositions")
 _call("complex_eigh", "linear_algebra.complex_decompositions", "c->rc")

@@ -82,6 +82,7 @@ BASICS = {
         np.meshgrid(v, v)[0]
         np.meshgrid(v, v, indexing='ij')[1]
         np.mgrid[0:3, 0:4][0]*x
+        np.mgrid[0:1:3j, -1:2:4j][1]*x
         np.indices((3, 4))[0]*x
         np.fromfunction(lambda a, b:a+b, (3, 4))*x
         np.linspace(v[0], v[1], 4)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, UnsupportedSyntax, grad, hessian, jacobian, jvp, vjp
+from autodiff import AutodiffError, UnsupportedSyntax, check_grads, grad, hessian, jacobian, jvp, value_and_grad, vjp
 
 R = np.random.default_rng(4)
 A = R.standard_normal((4, 4))
@@ -76,9 +76,29 @@ def test_float32_and_one_element():
 
 
 def test_refused():
-    with pytest.raises(AutodiffError, match="full_matrices=False"):
+    with pytest.raises(ValueError, match="full_matrices=False"):       # where the sizes are known only when it runs
         grad(lambda a: np.sum(np.linalg.svd(a)[0]), mode="python")(A[:3])
+    with pytest.raises(AutodiffError, match="full_matrices=False"):
+        grad(lambda a: np.sum(np.linalg.svd(np.reshape(a, (2, 8)))[2]), mode="python")(A)
     with pytest.raises(UnsupportedSyntax, match="'reduced' and 'r'"):
         grad(lambda a: np.sum(np.linalg.qr(a, mode="complete")[0]), mode="python")(A)
     with pytest.raises(AutodiffError, match="only the solution"):
         grad(lambda a: np.sum(np.linalg.lstsq(a, a[0])[1]), mode="python")(A)
+
+
+def aligned(p, q):
+    """Kabsch: the rotation that brings p nearest to q, by the square factors of an svd, one of which is written to."""
+    p, q = p - p.mean(axis=0), q - q.mean(axis=0)
+    u, _, vh = np.linalg.svd(p.T @ q)
+    if np.linalg.det(vh.T @ u.T) < 0.0:
+        u[:, -1] *= -1.0
+    return np.sqrt(np.sum((p @ u @ vh - q) ** 2) / len(p))
+
+
+def test_square_factors_of_matrices_that_are_square_in_the_run():
+    p, q = np.random.default_rng(0).normal(size=(2, 6, 3))
+    for other in (q, -q):
+        assert np.isclose(value_and_grad(aligned, mode="python")(p, other)[0], aligned(p, other))
+        check_grads(aligned, (p, other), modes=("fwd", "rev"), mode="python")
+    spectrum = grad(lambda a: np.sum(np.linalg.svd(a)[1]), mode="python")(p)       # reads no square factor
+    np.testing.assert_allclose(spectrum, grad(lambda a: np.sum(np.linalg.svdvals(a)), mode="python")(p))

@@ -154,3 +154,19 @@ def test_refused():
                      (lambda a: la.eigh(a, type=2)[0], "type 1"), (lambda a: la.schur(a)[0], "derivative rule")):
         with pytest.raises(AutodiffError, match=words):
             vjp(f, A, mode="python")
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_signs_of_eigenvectors_are_scipys(lower):
+    """Which are those of LAPACK's syevr, and may differ from NumPy's; the triangle that is not read does not matter."""
+    def vectors(a):
+        return la.eigh(a, lower=lower)[1]
+    draw = np.random.default_rng(1)
+    for n in (1, 2, 3, 4, 7):
+        for a in draw.normal(size=(6, n, n)):
+            np.testing.assert_allclose(vjp(vectors, a, mode="python")[0], vectors(a), atol=1e-12)
+    stack = draw.normal(size=(2, 4, 4))
+    np.testing.assert_allclose(vjp(vectors, stack)[0], vectors(stack), atol=1e-12)
+    narrow = stack[0].astype(np.float32)
+    np.testing.assert_allclose(vjp(vectors, narrow)[0], vectors(narrow), atol=1e-5)
+    check_grads(lambda a: (np.abs(vectors(a + a.T)), la.eigh(a + a.T, lower=lower)[0]), (stack[1],), modes=("fwd", "rev"))

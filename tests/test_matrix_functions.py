@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 
-from autodiff import AutodiffError, check_grads, grad, jvp, vjp
+from autodiff import AutodiffError, check_grads, differentiable, grad, jvp, vjp
 
 from .complex_support import assert_derivatives
 
@@ -85,3 +85,16 @@ def test_refused():
         vjp(lambda a: la.sqrtm(a, disp=False), A, mode="python")
     with pytest.raises(AutodiffError, match="derivative rule"):
         vjp(lambda a: la.signm(a), A, mode="python")
+
+
+def test_powers_known_only_in_the_run():
+    def polynomial(a):
+        return sum(np.sum(np.linalg.matrix_power(a, i)[0]) * (i + 1) for i in range(len(a) + 2))
+
+    def power(a, n):
+        return np.sum(np.linalg.matrix_power(a, n)[0])
+    a = np.array([[1.3, 0.2], [0.4, 0.9]])
+    check_grads(polynomial, (a,), modes=("fwd", "rev"), order=2, mode="python")
+    for n in (-3, -1, 0, 1, 5):
+        assert np.isclose(differentiable(power, mode="python")(a, n), power(a, n))
+        check_grads(power, (a, n), mode="python")

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from autodiff import (
+    AutodiffError,
+    check_grads,
     differentiable,
     grad,
     hessian,
@@ -200,3 +202,44 @@ def test_random_functions(seed, tmp_path):
             assert e.loc is not None and not (x.flags.writeable and y.flags.writeable)
             continue
         assert value == pytest.approx(expected, rel=1e-12)
+
+
+def table(n):
+    cn = 2.0 * np.arange(1, n + 1, dtype=np.float64) + 1.0
+    cn.setflags(write=False)
+    weights = cn / n
+    weights.flags.writeable = False
+    return cn, weights
+
+
+def with_tables(x):
+    s = 0.0
+    for n in range(2, 4):
+        cn, weights = table(n)
+        s += np.sum(cn * weights) * x[n]
+    return s * np.sum(table(3)[0] * x[:3])
+
+
+def written_after(x):
+    y = x * 2.0
+    y.setflags(write=False)
+    y[0] = 1.0
+    return np.sum(y)
+
+
+def made_writable(x):
+    y = np.broadcast_to(x, (2, 3))
+    y.setflags(write=True)
+    return np.sum(y)
+
+
+def test_flags_of_new_arrays():
+    check_grads(with_tables, (np.array([0.3, 0.7, 2.0, 1.1]),), mode="python")
+    x = np.array([0.3, 0.7, 2.0])
+    for function in (written_after, lambda x: written_after(x)):
+        with pytest.raises(ValueError, match="read-only"):
+            grad(function, mode="python")(x)
+    with pytest.raises(AutodiffError, match="which arrays can be written"):
+        grad(made_writable, mode="python")(x)
+    with pytest.raises(AutodiffError, match="which arrays can be written"):
+        grad(lambda x: [x.setflags(write=False), np.sum(x)][1], mode="python")(x)

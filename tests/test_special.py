@@ -9,7 +9,7 @@ import pytest
 from numba import njit
 from scipy import special
 
-from autodiff import NonDifferentiable, grad, hvp, jacobian, jvp, stop_gradient, value_and_grad, vjp
+from autodiff import AutodiffError, NonDifferentiable, grad, hvp, jacobian, jvp, stop_gradient, value_and_grad, vjp
 from autodiff.runtime.numbers import special as runtime
 
 from .support import module_of
@@ -282,3 +282,13 @@ def test_zeta_far_below():
         for q in (-0.5, -3.25, -40.75):
             assert runtime.zeta(s, q) == pytest.approx(float(special.zeta(s, q)), rel=1e-12)
     assert njit(lambda s, q: runtime.zeta(s, q))(2.0, -1e12 - 0.5) == pytest.approx(np.pi ** 2, rel=1e-9)
+
+
+def test_tables_of_counts_known_now():
+    def f(x):
+        return np.sum(special.bernoulli(4) * x) + special.factorial2(5) * x[0] + special.jn_zeros(0, 2)[1] * x[1]
+    x = np.linspace(0.2, 1.1, 5)
+    assert f(x) == value_and_grad(f, mode="python")(x)[0]
+    np.testing.assert_allclose(grad(f, mode="python")(x), special.bernoulli(4) + [15.0, special.jn_zeros(0, 2)[1], 0, 0, 0])
+    with pytest.raises(AutodiffError, match="`scipy.special.factorial2` is given"):
+        grad(lambda x: sum(special.factorial2(k) * x[k] for k in range(len(x))), mode="python")(x)

@@ -66,3 +66,43 @@ def test_zscore_refused():
         grad(lambda x: np.sum(stats.zscore(x, nan_policy="omit")), mode="python")(X)
     with pytest.raises(np.exceptions.AxisError):
         grad(lambda x: np.sum(stats.zscore(x, axis=2)), mode="python")(X)
+
+
+def test_multivariate_normal_with_allow_singular():
+    """As without it where the covariance is positive definite; an error where some eigenvalues count as zero."""
+    mean, factor = np.array([0.1, 0.2]), np.array([[1.3, 0.0], [0.4, 0.9]])
+    program = differentiable(lambda x, f: stats.multivariate_normal.logpdf(x, mean, f @ f.T, allow_singular=True),
+                             mode="python")
+    assert np.isclose(program(mean * 3, factor), stats.multivariate_normal.logpdf(mean * 3, mean, factor @ factor.T, True))
+    check_grads(program, (mean * 3, factor), mode="python")
+    with pytest.raises(ValueError, match="positive definite"):
+        program(mean, np.ones((2, 2)))
+
+
+def correlated(x, y):
+    found = stats.pearsonr(x, y)
+    return found.statistic * 2.0 + found[1] + tuple(stats.pearsonr(y, x))[0]
+
+
+def regressed(x, y):
+    slope, intercept, r, p, error = stats.linregress(x, y)
+    line = stats.linregress(x, y)
+    return slope + intercept * r + p * error + line.intercept_stderr + line[1] + len(line) + np.sum(line[:2])
+
+
+@pytest.mark.parametrize("f", [correlated, regressed])
+def test_correlation_and_regression(f):
+    x, y = np.cos(np.arange(7.0)), np.sin(1.3 * np.arange(7.0) ** 1.5)
+    assert np.isclose(value_and_grad(f, mode="python")(x, y)[0], f(x, y), rtol=1e-13)
+    check_grads(f, (x, y), modes=("fwd", "rev"), mode="python")
+    check_grads(f, (x, y))
+    for a, b in ((x[:2], y[:2]), (x, 2.0 * x)):
+        assert np.isclose(differentiable(f, mode="python")(a, b), f(a, b))
+    for a, b in ((x, y[:3]), *([(x[:1], y[:1]), (x[:0], y[:0])] if f is correlated else [(0.0 * x, y)])):
+        with pytest.raises(ValueError):
+            f(a, b)
+        with pytest.raises(ValueError):
+            differentiable(f, mode="python")(a, b)
+    assert np.isnan(differentiable(lambda x, y: stats.linregress(x, y).slope, mode="python")(x[:1], y[:1]))     # as SciPy's
+    with pytest.raises(UnsupportedSyntax, match="alternative"):
+        grad(lambda x: stats.pearsonr(x, y, alternative="less")[0], mode="python")(x)

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import special
 
 from autodiff.survey.findings import FAULT, NO, NOTHING, OPEN, YES, judged, report, survey
 from autodiff.survey.guesses import guesses
@@ -115,3 +116,94 @@ def test_arguments_are_unlike():
 
 def area_and_height(a, h):
     return a * h
+
+
+def rotated(R, p, axis, order, strict, times):
+    """Rotate a point.
+
+    Parameters
+    ----------
+    R : array-like, shape (3, 3)
+        Rotation.
+    p : array, shape (3,)
+        Point.
+    axis : int
+        Row : column.
+    order : str, optional (default: 'xyz')
+    strict : bool
+    times : 1D array or list of float
+
+    Returns
+    -------
+    q : dict
+    """
+    return R @ p + axis
+
+
+def test_docstrings_tell_what_parameters_are():
+    (first, *_), why = guesses(rotated)
+    assert [np.shape(x) for x in first] == [(3, 3), (3,), (), (), (), (4,)] and why == ""
+    assert first[2:5] == (3, "", False)
+
+
+def of_a_date(when, x):
+    """
+    Parameters
+    ----------
+    when : pandas.DatetimeIndex
+    x : float
+    """
+    return x
+
+
+def from_a_file(path, x):
+    with open(path) as f:
+        return len(f.read()) * x
+
+
+def by_order(n, x):
+    return special.spherical_jn(n, x)
+
+
+def gain(P, h):
+    return P @ h[0]
+
+
+def test_objects_texts_orders_and_matrices_are_told_apart():
+    assert guesses(of_a_date)[1] == "`when` is an object, pandas.DatetimeIndex"
+    assert guesses(from_a_file)[0][0] == ("", 0.713)
+    assert judged("by_order", by_order).values == (3, 0.713)
+    assert any(np.ndim(P) == 2 and np.ndim(h) == 1 for P, h in guesses(gain)[0])
+
+
+def figure(x, k):
+    """
+    Parameters
+    ----------
+    x : float
+
+    Returns
+    -------
+    fig : matplotlib.figure.Figure
+    kinds : dict
+    """
+    return open(f"{x}")
+
+
+def named(x) -> str:
+    return open(f"{x}").read()
+
+
+def values(x):
+    """
+    Returns
+    -------
+    y : ndarray, shape (n,)
+    """
+    return open(f"{x}").read()
+
+
+def test_what_is_returned():
+    """Functions that are refused, and return no numbers, are not judged."""
+    assert [judged(f.__name__, f).verdict for f in (figure, named, values)] == [OPEN, OPEN, NO]
+    assert "matplotlib.figure.Figure" in judged("figure", figure).problem

@@ -34,6 +34,16 @@ def eigh(w_bar, v_bar, w, v, a):
     return 0.5 * (s + s.T)
 
 
+@pullback("syevr")
+def syevr(w_bar, v_bar, w, v, a, lower):
+    return eigh(w_bar, v_bar, w, v, a)
+
+
+@pushforward("syevr")
+def syevr_forward(w, v, a, a_dot, lower):
+    return eigh_forward(w, v, a, a_dot)
+
+
 @pushforward("eigh")
 def eigh_forward(w, v, a, a_dot):
     p = v.T @ ((0.5 * (a_dot + a_dot.T)) @ v)

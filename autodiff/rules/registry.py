@@ -39,7 +39,8 @@ OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.
         "scipy.signal": "signal", "scipy.integrate": "..solvers.scipy_integrals", "numpy.fft": "fourier",
         "scipy.fft": "trigonometric", "scipy.ndimage": "images", "scipy.spatial": "spatial",
         "scipy.optimize": "..solvers.scipy_roots", "scipy.interpolate": "grids",
-        "statistics": "..rules.definitions.pythons_statistics"}
+        "statistics": "..rules.definitions.pythons_statistics", "bottleneck": "..rules.definitions.bottleneck",
+        "numpy.testing": "..rules.definitions.testing"}
 HERE = str(Path(__file__).resolve().parents[1]) + os.sep
 IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
              "draw in the function itself")
@@ -138,9 +139,10 @@ class Registry:
 
     # -- what the lowering asks -------------------------------------------------------------------------------
     def learn_of(self, target) -> None:
-        """Load what is known of SciPy, of transforms, which are SciPy's, and of Python's statistics, when a program first
-        calls something of it."""
-        if of_scipy(target) or (getattr(target, "__module__", None) or "").startswith(("numpy.fft", "statistics")):
+        """Load what is known of SciPy, of transforms, which are SciPy's, of assertions, of Python's statistics and of
+        bottleneck, when a program first calls something of it."""
+        if of_scipy(target) or (getattr(target, "__module__", None) or "").startswith(
+                ("numpy.fft", "numpy.testing", "statistics", "bottleneck")):
             with LOADING:
                 for module, ours in OURS.items():
                     if module in sys.modules and ours not in self.loaded:

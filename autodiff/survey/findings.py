@@ -22,12 +22,14 @@ from ..transforms.language.errors import (
     AutodiffError,
     InternalError,
     MissingItem,
+    MissingModule,
     NonDifferentiable,
     ShapeMismatch,
     TypeConflict,
 )
 from ..transforms.source.definitions import plain_function
 from .called import arguments_in
+from .docstrings import returned
 from .guesses import guesses
 from .kinds import has_floats
 from .limits import TookTooLong, limited
@@ -104,6 +106,8 @@ def judged(name: str, function, seconds: float = 30.0, first: tuple | None = Non
     tried before those that are guessed."""
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
+    if inspect.isgeneratorfunction(function):
+        return Finding(name, file, line, NOTHING, problem="it is a generator")
     tries, why = guesses(function)
     tries = tries if first is None else [first, *tries]
     if not tries:
@@ -125,7 +129,10 @@ def judged(name: str, function, seconds: float = 30.0, first: tuple | None = Non
         except Exception as e:
             return Finding(name, file, line, FAULT, problem=f"{type(e).__name__}: {e}".split("\n")[0])
     assert isinstance(refusal, AutodiffError)
-    verdict = OPEN if explained(refusal) else NO
+    if not explained(refusal) and (made := returned(function)):
+        return Finding(name, file, line, OPEN, problem=f"it returns no number or array, by its text: {made}")
+    missing = isinstance(refusal, MissingModule) or refusal.problem.startswith("ModuleNotFoundError")
+    verdict = OPEN if explained(refusal) or missing else NO
     place = refusal.loc.short() if refusal.loc is not None and refusal.loc.line else ""
     return Finding(name, file, line, verdict, problem=refusal.problem, place=place, hint=refusal.hint)
 

@@ -122,6 +122,9 @@ class NumPyLike(Library):
     def eigh(self, a):
         return tuple(self.xp.linalg.eigh(a, UPLO="L"))
 
+    def syevr(self, a, lower):
+        return tuple(self.xp.linalg.eigh(a, UPLO="L" if lower else "U"))
+
     def eig(self, a):
         return tuple(self.xp.linalg.eig(a))
 
@@ -221,6 +224,9 @@ class Torch(NumPyLike):
 
     def eigh(self, a):
         return tuple(self.xp.linalg.eigh(a, UPLO="L"))
+
+    def syevr(self, a, lower):
+        return tuple(self.xp.linalg.eigh(a, UPLO="L" if lower else "U"))
 
     def pinv(self, a, rcond):
         return self.xp.linalg.pinv(a, rtol=rcond)

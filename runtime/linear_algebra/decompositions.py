@@ -9,8 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numba.extending import overload
 
+from ..failing import LinAlgErrorThere
+from ..machine_code.kept import kept as _kept
+from .lapack import routine
 from .linalg import _STRICT, _check_square, _is_finite_matrix
 
 
@@ -30,6 +34,61 @@ def _eigh(a):
             return np.full(a.shape[0], np.nan, a.dtype), np.full(a.shape, np.nan, a.dtype)
         w, v = np.linalg.eigh(np.ascontiguousarray(a))
         return w, np.ascontiguousarray(v)
+    return compiled
+
+
+_SYEVR = routine("syevr", 21, "sd")
+
+
+def syevr(a: Any, lower: bool) -> Any:
+    """As `eigh`, of the lower or the upper triangle, by the algorithm that SciPy takes: other signs of eigenvectors."""
+    if not np.isfinite(a).all():
+        return np.full(a.shape[0], np.nan, a.dtype), np.full(a.shape, np.nan, a.dtype)
+    w, v = scipy.linalg.eigh(a, lower=bool(lower), check_finite=False)
+    return w, np.ascontiguousarray(v)
+
+
+@overload(syevr, jit_options=_STRICT)
+def _syevr(a, lower):
+    return lambda a, lower: _robust(a, lower)
+
+
+@_kept
+def _robust(a, lower):
+    _check_square(a)
+    if not _is_finite_matrix(a):
+        return np.full(a.shape[0], np.nan, a.dtype), np.full(a.shape, np.nan, a.dtype)
+    return _call_syevr(a, lower)
+
+
+def _call_syevr(a, lower):
+    raise NotImplementedError
+
+
+@overload(_call_syevr, jit_options=_STRICT)
+def _call_syevr_compiled(a, lower):
+    driver = _SYEVR[a.dtype]
+
+    def compiled(a, lower):
+        n = a.shape[0]
+        matrix = np.ascontiguousarray(a.T).copy()               # LAPACK reads rows as columns
+        w, columns = np.empty(n, a.dtype), np.empty((n, n), a.dtype)
+        flags = np.array([86, 65, 76 if lower else 85], np.uint8)                       # V, A, L or U
+        bounds, work = np.zeros(3, a.dtype), np.zeros(1, a.dtype)
+        integers, support = np.zeros(1, np.int32), np.zeros(2 * max(n, 1), np.int32)
+        # n, leading dimension, first and last wanted, how many were found, sizes of work space (-1: ask), error
+        sizes = np.array([n, max(n, 1), 1, n, 0, -1, -1, 0], np.int32)
+        for _ in range(2):
+            driver(flags[0:].ctypes, flags[1:].ctypes, flags[2:].ctypes, sizes[0:].ctypes, matrix.ctypes, sizes[1:].ctypes,
+                   bounds[0:].ctypes, bounds[1:].ctypes, sizes[2:].ctypes, sizes[3:].ctypes, bounds[2:].ctypes,
+                   sizes[4:].ctypes, w.ctypes, columns.ctypes, sizes[1:].ctypes, support.ctypes, work.ctypes,
+                   sizes[5:].ctypes, integers.ctypes, sizes[6:].ctypes, sizes[7:].ctypes)
+            if sizes[5] < 0:
+                sizes[5], sizes[6] = int(work[0]), integers[0]
+                work, integers = np.zeros(sizes[5], a.dtype), np.zeros(sizes[6], np.int32)
+        if sizes[7] > 0:
+            raise LinAlgErrorThere("Internal Error.")
+        return w, np.ascontiguousarray(columns.T)
     return compiled
 
 
@@ -89,4 +148,4 @@ def _pinv(a, rcond):
     return compiled
 
 
-__all__ = ["eigh", "pinv", "qr", "svd"]
+__all__ = ["eigh", "pinv", "qr", "svd", "syevr"]

@@ -22,10 +22,12 @@ from ..failing import LinAlgErrorThere
 from .linalg import _STRICT, _kept
 
 
-def routine(name: str, count: int) -> Any:
-    """{dtype: LAPACK routine with `count` arguments, all pointers}."""
+def routine(name: str, count: int, letters: str = "sdcz") -> Any:
+    """{dtype: LAPACK routine with `count` arguments, all pointers}, of the dtypes that these letters stand for."""
     found = {}
     for letter, dtype in (("s", types.float32), ("d", types.float64), ("c", types.complex64), ("z", types.complex128)):
+        if letter not in letters:
+            continue
         capsule = cython_lapack.__pyx_capi__[letter + name]
         symbol = f"autodiff_scipy_lapack_{letter}{name}"
         llvm.add_symbol(symbol, capsules.pointer(capsule, capsules.name_of(capsule)))

@@ -31,7 +31,8 @@ TOLERANCE = 1e-4
 
 
 def flat(result) -> np.ndarray | None:
-    """The floats of a result, in order; None where there are none, or what is no number or array of them."""
+    """The floats of a result, in order, with their imaginary parts; None where there are none, or what is no number or array
+    of them."""
     if isinstance(result, (tuple, list)):
         parts = [flat(r) for r in result]
         return None if any(p is None for p in parts) or not parts else np.concatenate(parts)
@@ -40,18 +41,40 @@ def flat(result) -> np.ndarray | None:
     if isinstance(result, (bool, int, str, type(None), np.bool_, np.integer)):
         return np.zeros(0)
     made = np.asarray(result)
-    return made.ravel().astype(float) if made.dtype.kind == "f" else np.zeros(0) if made.dtype.kind in "bi" else None
+    parts = np.stack([made.real.ravel(), made.imag.ravel()]) if made.dtype.kind in "fc" else np.zeros((2, 0))
+    return parts.astype(float).ravel() if made.dtype.kind in "fcbi" else None
 
 
 def moved(values, directions, h: float) -> list:
     return [copy.deepcopy(v) if d is None else v + h * d for v, d in zip(values, directions, strict=True)]
 
 
-def compared(function, values, seconds: float) -> str:
-    """right, wrong ..., unlike ..., or why nothing was compared."""
+def mirrored(v, lower: bool = True):
+    """A square matrix with its lower, or its upper, triangle on both sides; anything else as it is."""
+    square = isinstance(v, np.ndarray) and v.ndim == 2 and v.shape[0] == v.shape[1]
+    kept = v if lower or not square else v.T
+    return np.tril(kept) + np.tril(kept, -1).T if square else v
+
+
+def triangle_alone(function, values, want) -> tuple | None:
+    """Arguments whose matrices are symmetric where a function reads one triangle of its matrices alone, as `cholesky` and
+    `eigh` do: its derivative is that of symmetric matrices."""
+    for lower in (True, False) if any(isinstance(v, np.ndarray) and v.ndim == 2 for v in values) else ():
+        others = tuple(mirrored(copy.deepcopy(v), lower) for v in values)
+        try:
+            if np.array_equal(flat(function(*copy.deepcopy(others))), want, equal_nan=True):
+                return others
+        except Exception:
+            return None
+    return None
+
+
+def compared(function, values, seconds: float, symmetric: bool = False) -> str:
+    """right, wrong ..., unlike ..., or why nothing was compared. symmetric: whether matrices are, and stay so."""
     draw = np.random.default_rng(0)
     directions = [draw.uniform(-1, 1, v.shape) if isinstance(v, np.ndarray) else float(draw.uniform(-1, 1)) if isinstance(
         v, float) else None for v in values]
+    directions = [mirrored(d) for d in directions] if symmetric else directions
 
     def python(h):
         return flat(function(*moved(values, directions, h)))
@@ -72,6 +95,8 @@ def compared(function, values, seconds: float) -> str:
         except Exception as mine:
             return f"unlike: Python raises {type(e).__name__}, found {type(mine).__name__}"
         return f"unlike: Python raises {type(e).__name__}: {e}"[:120]
+    if want is not None and not symmetric and (others := triangle_alone(function, values, want)) is not None:
+        return compared(function, others, seconds, symmetric=True)
     if want is None or any(a is None or a.shape != want.shape for a in around):
         return "no floats"
     try:
@@ -85,6 +110,8 @@ def compared(function, values, seconds: float) -> str:
         return f"refused: {without_names(e.problem)}"
     except Exception as e:
         return f"unlike: raises {type(e).__name__}: {e}".split("\n")[0][:120]
+    if flat(value) is None or flat(value).shape != want.shape:
+        return "no floats" if not want.size else f"unlike: {value}, in Python of another structure"[:120]
     if not np.allclose(flat(value), want, rtol=1e-8, atol=1e-12, equal_nan=True):
         return f"wrong value: {flat(value)[:3]}, Python {want[:3]}"
     slopes = [(around[k] - around[k + 1]) / (2 * h) for k, h in ((0, 1e-5), (2, 1e-6))]
@@ -102,17 +129,28 @@ def compared(function, values, seconds: float) -> str:
         return "nan: zero times infinity"
     if abs(found - central[0]) <= TOLERANCE * scale + 3.0 * noise:
         return "right"
+    for h in (1e-3, 1e-2):                      # a number of many digits, to which small steps are lost (a Julian day)
+        wide = float(np.sum(weights * (python(h) - python(-h)))) / (2.0 * h)
+        if abs(found - wide) <= TOLERANCE * scale:
+            return "right (value; small steps are lost)"
+    seen = np.abs(slopes[1]) * 1e-15 > 2.0 * np.spacing(np.abs(want))          # what would change by several digits
+    if found == 0.0 and seen.any() and all(np.array_equal(python(h), want) for h in (1e-15, -1e-15)):
+        return "right (value; a staircase of digits)"
     return f"wrong gradient: {found}, differences {central}"
 
 
 def seeds_like(value, count):
-    """A cotangent of the structure of a result: 1, 0.5, 0.33, ..."""
+    """A cotangent of the structure of a result: 1, 0.5, 0.33, ...; of complex numbers 1 - 0.5j, ..."""
+    if hasattr(value, "_fields"):
+        return type(value)(*(seeds_like(v, count) for v in value))
     if isinstance(value, (tuple, list)):
         return type(value)(seeds_like(v, count) for v in value)
     if isinstance(value, dict):
         return {k: seeds_like(v, count) for k, v in value.items()}
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return np.array([1.0 / (1 + next(count)) for _ in range(value.size)], value.dtype).reshape(value.shape)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return np.array([seeds_like(v, count) for v in value.ravel()], value.dtype).reshape(value.shape)
+    if isinstance(value, (complex, np.complexfloating)):
+        return complex(seeds_like(0.0, count), -seeds_like(0.0, count))
     return 1.0 / (1 + next(count)) if isinstance(value, (float, np.floating)) else None
 
 

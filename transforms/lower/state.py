@@ -113,6 +113,8 @@ class Lowering:
         self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
         self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
         self.integers_by_path: set = set()      # memory of floats that NumPy has as integers on some path
+        self.outside_lists: set = set()         # memory of lists that stands for lists outside
+        self.changed_lists: set = set()         # memory of lists that the program changes
         self.read_only_by: dict = {}            # memory that is one of two arrays -> whether not to be written, if known
         self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
         self.size_choices: dict = {}            # such a size -> the condition that chooses, if it is chosen by one

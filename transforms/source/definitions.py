@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
+import numpy as np
 
 from ...runtime.machine_code.apart import apart
 from ..language.core import Loc
@@ -40,8 +41,14 @@ class Definition:
 
 
 def plain_function(function):
-    """The Python function that a call of `function` runs, behind wrappers that only jit or cache it; else `function`."""
-    while not isinstance(function, types.FunctionType):
+    """The Python function that a call of `function` runs, behind wrappers that only jit or cache it, or put it into
+    `np.errstate`; else `function`."""
+    while True:
+        if isinstance(function, types.FunctionType):
+            if (inner := without_errstate(function)) is None:
+                break
+            function = inner
+            continue
         kind = type(function)
         library = kind.__module__.partition(".")[0]
         if not (kind in TRANSPARENT or library in LIBRARIES or hasattr(kind, "__autodiff_lower__")):
@@ -69,6 +76,18 @@ def own(cls: type, name: str):
 def in_class(cls: type, name: str) -> bool:
     """Whether objects of a class have a name from it: what the class of the class has is not theirs."""
     return any(name in vars(c) for c in cls.__mro__)
+
+
+WITH_ERRSTATE = np.errstate()(len).__code__
+
+
+def without_errstate(target):
+    """What `@np.errstate(...)` was put on, where that asks for no errors; None of anything else."""
+    if getattr(target, "__code__", None) is not WITH_ERRSTATE:
+        return None
+    cell = dict(zip(target.__code__.co_freevars, target.__closure__, strict=True)).get("self")
+    settings = [getattr(cell and cell.cell_contents, f"_{name}", "raise") for name in ("all", *np.geterr())]
+    return None if "raise" in settings or "call" in settings else target.__wrapped__
 
 
 TRANSPARENT = (functools._lru_cache_wrapper, staticmethod)

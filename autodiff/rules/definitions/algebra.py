@@ -152,7 +152,20 @@ def matrix_power(a, n):
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     if n == 1:
         return a                # itself, as NumPy does
-    return by_squaring(np.linalg.inv(a), -n) if n < 0 else by_squaring(a, n)
+    if known(n):
+        return by_squaring(np.linalg.inv(a), -n) if n < 0 else by_squaring(a, n)
+    return by_factors(np.linalg.inv(a) if n < 0 else a, abs(n))
+
+
+def by_factors(a, n):
+    """A power that is known only when the program runs, by squaring too: `base` is a to the powers of 2."""
+    result, base = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy(), a.copy()
+    while n > 0:
+        if n % 2 == 1:
+            result = result @ base
+        n = n // 2
+        base = base @ base if n > 0 else base
+    return result
 
 
 def by_squaring(a, n):

@@ -160,8 +160,6 @@ def bernoulli(k, p):
 @defines(stats.multivariate_normal.logpdf)
 def multivariate_normal(x, mean=None, cov=1, allow_singular=False):
     """x: points (..., n); cov: (n, n), positive definite, or with a mean (n,) the n variances or one for all."""
-    if allow_singular:
-        return unsupported("scipy.stats.multivariate_normal with allow_singular", "give a positive definite covariance")
     points, spread = np.asarray(x), np.asarray(cov)
     rank = 1 if mean is None else np.ndim(mean)
     if spread.ndim > 2 or rank > 1:
@@ -174,10 +172,18 @@ def multivariate_normal(x, mean=None, cov=1, allow_singular=False):
         variances = spread * np.ones(len(mean))
         found = -0.5 * ((gap * gap) @ (1.0 / variances)) - 0.5 * np.sum(np.log(variances))
     else:
+        if allow_singular and is_singular(spread):
+            raise ValueError("multivariate_normal is differentiated for positive definite covariances only")
         lower = np.linalg.cholesky(spread)
         z = np.linalg.solve(lower, np.reshape(gap, (-1, n)).T)
         found = np.reshape(-0.5 * np.sum(z * z, axis=0), gap.shape[:-1]) - np.sum(np.log(np.diag(lower)))
     return found - 0.5 * n * LOG_2PI
+
+
+def is_singular(covariance):
+    """Whether SciPy takes some eigenvalues for zero."""
+    sizes = np.abs(np.linalg.eigvalsh(covariance))
+    return np.min(sizes) <= 1e6 * np.finfo(float).eps * np.max(sizes)
 
 
 @defines(stats.multivariate_normal.entropy)

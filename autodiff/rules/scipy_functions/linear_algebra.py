@@ -14,6 +14,7 @@ from ...runtime.linear_algebra.matrix_functions import expm as exponential
 from ...runtime.linear_algebra.matrix_functions import expm_frechet as exponential_slope
 from ...transforms.lower.numpy_functions import factorisations  # noqa: F401  (it teaches the lowering these calls)
 from ...transforms.lower.numpy_functions import matrix_functions as functions
+from ...transforms.lower.numpy_functions.linear_algebra import eigh_of_scipy
 from ...transforms.lower.numpy_functions.reductions import known, unsupported
 from .. import matrix_functions  # noqa: F401  (its rules)
 from ..decorators import defines, with_derivative_of
@@ -243,7 +244,7 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
         return unsupported("scipy.linalg.eigh with type or subset_by_value", "use type 1 and subset_by_index")
     m = np.asarray(a) if lower else adjoint(np.asarray(a))
     if b is None:
-        w, v = np.linalg.eigh(m)
+        w, v = eigh_of_scipy(a, lower)
     else:
         factor = np.linalg.cholesky(np.asarray(b) if lower else adjoint(np.asarray(b)))
         left = triangular(factor, hermitian(m, True), True, False, False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.build import ONE, ZERO, Builder
-from ...language.core import NOWHERE, Arr, Var, walk
+from ...language.core import NOWHERE, Arr, Const, Var, walk
 from ...language.errors import ReadOnlyArray, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import Narrow
 from ...language.queries import allocations, is_range, loads
@@ -15,7 +15,7 @@ from ..numbers.conversions import cast, truth
 from ..numbers.integer_operations import check_fitting
 from ..numbers.kinds_on_paths import check_written
 from ..state import Lowering
-from ..values import ONLY_HERE, Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
+from ..values import ONLY_HERE, Array, Buffer, Delayed, Scalar, Static, Value, View, expression, is_number
 from .aliases import note_write, stood_for, with_twins
 from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
 from .loop_nests import nest
@@ -227,3 +227,17 @@ def to_be_written(lo: Lowering, target: Value) -> None:
     """Before an array, or a part of it, is written."""
     if isinstance(target, (Scalar, Array)) and target.boxed:
         need_memory(lo, target)
+
+
+def set_writeable(lo: Lowering, owner: Value, value: Value) -> None:
+    """`x.flags.writeable = value`, of an array made here: its memory is not written from here on, on this way."""
+    if not isinstance(value, Static):
+        raise lo.error(TypeConflict, "whether an array can be written must be known before the program runs")
+    arr = force(lo, owner).arr if isinstance(owner, Array) and owner.rank and not isinstance(owner, View) else None
+    fixed = owner.read_only or lo.read_only_by.get(arr)
+    if bool(value.value) == (not fixed):
+        return
+    if value.value or arr is None or arr not in allocations(lo.b.stmts):
+        raise lo.error(UnsupportedSyntax, "which arrays can be written is changed for new arrays only, and in the block "
+                       "where they are made", "leave it out, or copy the array first: x = x.copy()")
+    lo.read_only_by[arr] = Const(True, "bool")

@@ -41,7 +41,7 @@ from ..values import (
 )
 from .item_kinds import listed_number, note_made
 from .list_operators import check_width, kind_of, list_kinds, mark_list, note_copies, slice_of_list
-from .sharing import children, kept_in_table, rebind, replace_everywhere, same_object
+from .sharing import as_object, children, kept_in_table, rebind, replace_everywhere, same_object, stands_for_outside
 
 
 # -- lists that grow --------------------------------------------------------------------------------------
@@ -164,10 +164,15 @@ def bound_list(lo: Lowering, name: str, value: Value) -> Value:
     if isinstance(kind, Row):
         return to_table(lo, name, value, kind) if isinstance(value, Sequence) and value.kind is list else value
     if isinstance(value, Sequence) and value.kind is list and all(map(is_number, value.items)):
+        if getattr(value, "outside", False):        # a copy stands for it, as long as neither changes
+            grown = known_as(GrowList, to_grow_list(lo, name, Sequence(value.items, list), (kind, ())))
+            stands_for_outside(lo, grown.arr)
+            return as_object(grown, value)
         return to_grow_list(lo, name, value, (lo.widened[place] if value.items else "float64", ()))
     if isinstance(value, Array) and value.is_list and value.rank == 1:
         arr = list_memory(lo, name, value.dtype, 8, ())
         lo.b.add(Resize(arr, value.shape[0], lo.b.loc))
+        stands_for_outside(lo, arr, value.roots())
         grown = GrowList(arr, value.shape[0])
         root = next(iter(value.roots()))
         lo.list_places[arr] = lo.list_places.get(root, ("list", name))
@@ -287,6 +292,14 @@ def list_memory(lo: Lowering, name: str, dtype: str, length: int, sizes) -> Arr:
     if name == "%value":
         lo.result_memory.add(arr)
     return arr
+
+
+def refill(lo: Lowering, arr: Arr, items: Array) -> None:
+    """Put the items of a list into the memory of another one, which the name means no more."""
+    stands_for_outside(lo, arr, items.roots())
+    lo.b.forget(arr)
+    lo.b.add(Resize(arr, items.shape[0], lo.b.loc))
+    assign(lo, lo.array(GrowList(arr, items.shape[0])), items)
 
 
 def extend(lo: Lowering, grown, items) -> None:

@@ -13,6 +13,7 @@ from itertools import count
 
 import gast
 
+from ...language.core import Arr
 from ...language.errors import UnsupportedSyntax
 from ..arrays.aliases import with_twins
 from ..numbers.conversions import truth_value
@@ -120,11 +121,31 @@ def as_object(made: Value, value) -> Value:
     return made
 
 
+EXISTS_OUTSIDE = ("a derivative cannot follow writes to an object that exists outside this function",
+                  "work on a copy, or pass it as an argument")
+
+
+def list_changes(lo: Lowering, owner: Value) -> None:
+    """An object is about to change: not one outside, or memory that may stand for a list outside."""
+    if isinstance(owner, GrowList):
+        lo.changed_lists.add(owner.arr)
+    if getattr(owner, "outside", False) or isinstance(owner, GrowList) and owner.arr in lo.outside_lists:
+        raise lo.error(UnsupportedSyntax, *EXISTS_OUTSIDE)
+
+
+def stands_for_outside(lo: Lowering, arr: Arr, sources=None) -> None:
+    """Memory of a list gets the items of a list outside, or of memory that stands for one: it must not change, before or
+    after."""
+    if sources is not None and lo.outside_lists.isdisjoint(sources):
+        return
+    lo.outside_lists.add(arr)
+    if arr in lo.changed_lists:
+        raise lo.error(UnsupportedSyntax, *EXISTS_OUTSIDE)
+
+
 def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
     """The object `old` has changed and is now `new`."""
-    if getattr(old, "outside", False):
-        raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to an object that exists outside this "
-                       "function", "work on a copy, or pass it as an argument")
+    list_changes(lo, old)
     if getattr(old, "in_table", False):
         raise lo.error(UnsupportedSyntax, "an item of a list whose length is known only when the program runs is "
                        "changed in place", "store a new item, rows[i] = [...], or use an array, np.zeros((n, m))")

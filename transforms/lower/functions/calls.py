@@ -87,7 +87,7 @@ from .outside import (
     special,
 )
 from .places import OF_POLYNOMIALS, Place, in_library
-from .purity import call_now, no_rule, table_now, without_errstate
+from .purity import call_now, no_rule, table_now
 from .recursion import entered, recursion_depth
 from .starred import one_for_each_parameter
 
@@ -229,8 +229,6 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if isinstance(getattr(target, "__self__", None), np.ufunc):
         return ufunc_method(lo, target.__self__, target.__name__, args, kwargs)
     plain = plain_function(target)
-    if (inside := without_errstate(plain)) is not None:
-        return lo.call_static(inside, args, kwargs)
     refuse_draws(lo, target)
     if registry:
         registry.learn_of(target)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 
 import gast
 
-from ...language.errors import AutodiffError, MissingRule, UnsupportedSyntax
+from ...language.errors import AutodiffError, MissingRule, TypeConflict, UnsupportedSyntax
 from ..journal import Attempt
+from ..needs import NeedsStatic
 from ..state import Lowering
+from ..syntax.texts import CLOCK
 from ..table import lowers
 from ..values import Static, Value
 from .purity import python_value
 
 WARN = (warnings.warn, warnings.warn_explicit)
-AS_TEXTS = (str, repr, ascii, format)
+CLOCKS = (time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns,
+          time.process_time, time.process_time_ns, time.thread_time)
+AS_TEXTS = (str, repr, ascii, format, round, float, int)
 LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"})
 
 
@@ -51,9 +56,11 @@ def evaluate_parts(lo: Lowering, node) -> None:
     try:
         lo.eval(node)
         return
-    except AutodiffError as e:
-        parts = parts_of_text(lo, node) if isinstance(e, (UnsupportedSyntax, MissingRule)) else None
-        if parts is None or all(e.loc != lo.place(n) for n in gast.walk(node) if hasattr(n, "lineno")):
+    except (AutodiffError, NeedsStatic) as e:
+        told = e.error if isinstance(e, NeedsStatic) else e
+        parts = parts_of_text(lo, node) if isinstance(told, (UnsupportedSyntax, MissingRule)) or \
+            type(told) is TypeConflict else None
+        if parts is None or all(told.loc != lo.place(n) for n in gast.walk(node) if hasattr(n, "lineno")):
             raise
     begun.undo(lo)
     for part in parts:
@@ -65,6 +72,11 @@ def parts_of_text(lo: Lowering, node) -> list | None:
     match node:
         case gast.JoinedStr(values=values):
             return [v.value for v in values if isinstance(v, gast.FormattedValue)]
+        case gast.Call(func=gast.Attribute(value=gast.Constant(value=str()), attr="join"), args=[
+                gast.GeneratorExp(elt=item, generators=loops) | gast.ListComp(elt=item, generators=loops)]):
+            inner = parts_of_text(lo, item)
+            return None if inner is None else [gast.copy_location(gast.ListComp(inner[0] if len(inner) == 1 else gast.Tuple(
+                inner, gast.Load()), loops), node)]
         case gast.BinOp(left=left, right=right, op=gast.Add() | gast.Mod() | gast.Mult()):
             return [left, right]
         case gast.Tuple(elts=items):
@@ -84,6 +96,11 @@ def refuse_errors(lo: Lowering, action: Value) -> None:
     if not isinstance(action, Static) or action.value == "error":
         raise lo.error(UnsupportedSyntax, "a filter that makes errors of warnings is not supported: warnings are left out",
                        "raise the error where you warn: raise UserWarning(...), or filter outside")
+
+
+@lowers(*CLOCKS)
+def lower_clock(lo):
+    return CLOCK
 
 
 @lowers(*WARN)

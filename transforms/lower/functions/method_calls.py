@@ -17,7 +17,7 @@ from ..arrays.layout import copied
 from ..arrays.memory import force
 from ..arrays.points import is_point, like, make_point
 from ..arrays.slices import indices_of_slice
-from ..arrays.writing import assign, to_be_written
+from ..arrays.writing import assign, set_writeable, to_be_written
 from ..checks import check_output, require
 from ..containers.containers import dict_method, list_method
 from ..containers.growing import append, append_row, pop_row
@@ -268,6 +268,9 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
     if name == "view" and not args:
         return lo.call_static(np.reshape, [owner, Sequence(tuple(as_value(lo, s) for s in owner.shape))], {}) if isinstance(
             owner, Array) and owner.rank else owner
+    if name == "setflags" and kwargs.keys() == {"write"} and not args:
+        set_writeable(lo, owner, kwargs["write"])
+        return Static(None)
     if name in ("sort", "partition"):
         assign(lo, owner, lo.call_static(getattr(np, name), [owner, *args], kwargs))
         return Static(None)

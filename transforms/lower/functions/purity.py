@@ -53,8 +53,10 @@ FUNCTIONS = frozenset({
     bytes.fromhex, str.maketrans, datetime.date.fromisoformat, datetime.datetime.fromisoformat})
 SCIENTIFIC = ("numpy", "scipy", "autodiff")                 # whose objects are taken to compute, and to read nothing
 DESIGNS = ("scipy.signal._filter_design", "scipy.signal._fir_filter_design", "scipy.signal._savitzky_golay",
-           "scipy.signal.windows", "scipy.linalg._special_matrices", "scipy.special._orthogonal", "numpy.polynomial")
+           "scipy.signal.windows", "scipy.linalg._special_matrices", "scipy.special._orthogonal", "scipy.special._basic",
+           "numpy.polynomial")
                                                             # modules of tables that are computed from a few numbers
+OF_COUNTS = ("bernoulli", "euler", "factorial2", "factorialk", "stirling2", "jn_zeros", "jnp_zeros", "yn_zeros", "ai_zeros")
 OUTSIDE = "call it outside and pass the result as an argument"
 A_SET = "a set that changes is not supported", "use a dict with its items as keys: seen[k] = True, k in seen"
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -97,18 +99,6 @@ def of_science(cls: type) -> bool:
         cls, "__next__")
 
 
-WITH_ERRSTATE = np.errstate()(len).__code__
-
-
-def without_errstate(target):
-    """What `@np.errstate(...)` was put on, where that asks for no errors; None of anything else."""
-    if getattr(target, "__code__", None) is not WITH_ERRSTATE:
-        return None
-    cell = dict(zip(target.__code__.co_freevars, target.__closure__, strict=True)).get("self")
-    settings = [getattr(cell and cell.cell_contents, f"_{name}", "raise") for name in ("all", *np.geterr())]
-    return None if "raise" in settings or "call" in settings else target.__wrapped__
-
-
 def is_pure(target) -> bool:
     """Whether a call of `target` with fixed arguments gives what depends on them alone, and changes nothing."""
     if isinstance(target, type):
@@ -132,6 +122,8 @@ def table_now(lo: Lowering, target, args, kwargs) -> Value | None:
         return None
     if home.startswith("numpy.polynomial") and not name.endswith("gauss") or home.endswith("_orthogonal") and not (
             name.startswith("roots_") or name.endswith("_roots")):
+        return None
+    if home == "scipy.special._basic" and name not in OF_COUNTS:
         return None
     values = (*args, *kwargs.values())
     if all(map(known_now, values)):

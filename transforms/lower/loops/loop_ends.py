@@ -7,7 +7,7 @@ from functools import partial
 import gast
 
 from ...language.build import ZERO, integer
-from ...language.core import Carry, Const, Resize, Swap, Var, written
+from ...language.core import Carry, Const, Swap, Var, written
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.names import names_in
 from ...language.ops import PARTS, promote
@@ -16,9 +16,9 @@ from ..arrays.broadcasting import may_differ, require_same, same_size, unequal
 from ..arrays.layout import note_order
 from ..arrays.memory import before_write, force
 from ..arrays.points import BY_PATH, sites_of
-from ..arrays.writing import assign, check_writable
+from ..arrays.writing import check_writable
 from ..checks import CAREFUL
-from ..containers.growing import grow_request, list_dtype, make_growable
+from ..containers.growing import grow_request, list_dtype, make_growable, refill
 from ..containers.list_operators import kinds_in, widen
 from ..containers.lists import is_list
 from ..containers.sharing import as_object, children, identity, is_object, rebind, same_object, with_children
@@ -227,9 +227,7 @@ def renew(lo: Lowering, record, items) -> tuple:
     """Put the items of a new list into the memory of the one that the loop carries."""
     _, var, init, arr = record
     widen(lo, arr, items.dtype)
-    lo.b.forget(arr)
-    lo.b.add(Resize(arr, items.shape[0], lo.b.loc))
-    assign(lo, lo.array(GrowList(arr, items.shape[0])), items)
+    refill(lo, arr, items)
     return var, init, items.shape[0]
 
 

@@ -110,7 +110,8 @@ def exec_for(lo: Lowering, stmt, rest):
         if value.static is not None:
             watched = named_in(lo, stmt)
             unrolled(lo, stmt, owner if isinstance(owner, Sequence) and owner.kind is list else Sequence(value.static),
-                     getattr(owner, "again", None), lambda: unchanged_by_loop(lo, run_over, watched))
+                     getattr(owner, "again", None), lambda: unchanged_by_loop(lo, run_over, watched),
+                     early=isinstance(owner, Static) and isinstance(owner.value, (set, frozenset)))      # of their own
             after_loop(lo, stmt)
             return
     if length == ZERO:

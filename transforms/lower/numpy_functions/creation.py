@@ -206,6 +206,7 @@ def lower_identity(lo, n, dtype=None):
 
 @lowers(np.arange)
 def lower_arange(lo, *args, dtype=None):
+    args, dtype = args[:3], args[3] if len(args) == 4 else dtype
     parts = {1: lambda: (Static(0), args[0], Static(1)), 2: lambda: (*args, Static(1)), 3: lambda: args}[len(args)]()
     kind = promote(*map(partial(dtype_of, lo), parts))
     if kind == "int64":
@@ -308,8 +309,16 @@ def grid_axes(lo, index):
         if not isinstance(part, Slice) or part.stop is None:
             raise lo.error(TypeConflict, "np.mgrid and np.ogrid are indexed with slices that have an end")
         start = Static(0) if part.start is None else part.start
+        if isinstance(part.step, Static) and isinstance(part.step.value, complex):
+            axes.append(lo.array(lo.call_static(points_between, [start, part.stop, Static(int(abs(part.step.value)))], {})))
+            continue
         axes.append(lower_arange(lo, start, part.stop, Static(1) if part.step is None else part.step))
     return axes
+
+
+def points_between(start, stop, count):
+    """Both ends included, as NumPy computes them of an imaginary step."""
+    return np.arange(count) * ((stop - start) / float(count - 1) if count != 1 else 1.0) + start
 
 
 @lowers(np.mgrid)

@@ -65,11 +65,11 @@ def number_call(lo, op, names, a):
     return tuple(map(Scalar, out))
 
 
-def array_call(lo, op, results, a, *numbers):
+def array_call(lo, op, results, a, *numbers, static=()):
     """A library call on an array that returns arrays. results: (hint, shape, dtype) of each."""
     made = [lo.b.alloc(hint, kind, shape) for hint, shape, kind in results]
     operand = pairs_ref(lo, a) if is_complex(a.dtype) else as_ref(lo, a)
-    lo.b.call(tuple(made), op, (operand, *numbers), ())
+    lo.b.call(tuple(made), op, (operand, *numbers), static)
     return tuple(map(Buffer, made))
 
 

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ...language.core import Const
 from ...language.errors import NotAMatrix, ShapeMismatch, UnsupportedSyntax
 from ...language.ops import PARTS, is_complex, is_inexact, promote
 from ..arrays.broadcasting import convert, require_same, same_size
-from ..checks import core_mismatch, show_shape
+from ..checks import core_mismatch, must, show_shape
 from ..numbers.complex_numbers import conjugate_of
 from ..numbers.pairs import Complex
 from ..syntax.alternatives import is_none
 from ..table import lowers
-from ..values import Array, Record, Scalar, Sequence, Static, Undefined, leaves
+from ..values import Array, Record, Scalar, Sequence, Static, Undefined, View, leaves
 from .library_calls import array_call, decomposed, library_call, number_call, on_each
 from .reductions import is_true, with_derivative_of
 
@@ -95,6 +96,22 @@ def lower_eigh(lo, a, UPLO=Static("L")):
     return Record(EIGH, {"eigenvalues": w, "eigenvectors": v}) if hasattr(EIGH, "_fields") else Sequence((w, v))
 
 
+def eigh_of_scipy(a, lower):
+    """For definitions: (w, v) as `scipy.linalg.eigh` finds them, which may give eigenvectors other signs than NumPy."""
+    return np.linalg.eigh(a, "L" if lower else "U")
+
+
+@lowers(eigh_of_scipy)
+def lower_eigh_of_scipy(lo, a, lower):
+    a, lower = square(lo, a), is_true(lower)
+    if is_complex(a.dtype):
+        return lower_eigh(lo, a if lower else adjoint(lo, a))
+    n = a.shape[-1]
+    results = [("w", (n,), a.dtype), ("v", (n, n), a.dtype)]
+    one = lambda p: array_call(lo, "syevr", results, p, static=(lower,))  # noqa: E731
+    return Sequence(tuple(on_each(lo, (a,), (2,), one, [(shape, kind) for _, shape, kind in results])))
+
+
 @lowers(np.linalg.eigvalsh)
 def lower_eigvalsh(lo, a, UPLO=Static("L")):
     return next(iter(leaves(lower_eigh(lo, a, UPLO))))
@@ -114,6 +131,9 @@ def lower_eigvals(lo, a):
     return next(iter(leaves(lower_eig(lo, a))))
 
 
+ADDED = "the vectors that svd adds for square factors are not functions of the matrix"
+
+
 @lowers(np.linalg.svd)
 def lower_svd(lo, a, full_matrices=Static(True), compute_uv=Static(True), hermitian=Static(False)):
     if is_true(hermitian):
@@ -122,10 +142,19 @@ def lower_svd(lo, a, full_matrices=Static(True), compute_uv=Static(True), hermit
     u, s, vh = decomposed(lo, "svd", ("u", "s", "vh"), a, [(m, k), (k,), (k, n)])
     if not is_true(compute_uv):
         return s
-    if is_true(full_matrices) and not same_size(lo, m, n):
-        u = vh = Undefined("the vectors that svd adds for square factors are not functions of the matrix "
-                           "(full_matrices=False leaves them out)", lo.b.loc, True)
+    if is_true(full_matrices) and isinstance(m, Const) and isinstance(n, Const) and m != n:
+        u = vh = Undefined(f"{ADDED} (full_matrices=False leaves them out)", lo.b.loc, True)
+    elif is_true(full_matrices) and not same_size(lo, m, n):
+        u, vh = whole_factor(u, m, m, n), whole_factor(vh, n, m, n)
     return Record(SVD, {"U": u, "S": s, "Vh": vh}) if hasattr(SVD, "_fields") else Sequence((u, s, vh))
+
+
+def whole_factor(factor: Array, size, m, n) -> View:
+    """A square factor of an svd, which is the one that is found where the matrix is square: what reads it checks that."""
+    def checked(lo, index):
+        must(lo, lo.b.compare("eq", m, n), "ValueError", f"{ADDED}: give full_matrices=False, or a square matrix")
+        return index
+    return View(factor, (*factor.shape[:-2], size, size), checked)
 
 
 def svd_of_hermitian(a):

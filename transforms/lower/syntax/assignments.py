@@ -15,7 +15,7 @@ from ..arrays.broadcasting import require_same
 from ..arrays.indexing import augment, key_to_store_at, store_subscript, subscript
 from ..arrays.memory import give_memory
 from ..arrays.points import changes_in_place, in_dtype, store_number
-from ..arrays.writing import assign, to_be_written
+from ..arrays.writing import assign, set_writeable, to_be_written
 from ..checks import certain, guard
 from ..containers.containers import all_items, items_anew, items_of, items_to_add
 from ..containers.growing import assign_item, bound_list, growable, row_of, store_row
@@ -23,7 +23,7 @@ from ..containers.list_methods import store_slice, without
 from ..containers.list_operators import check_width, kind_of, list_index
 from ..containers.lists import as_matrix, delete_item, exchanged, is_list, repeated_in_place, store_at
 from ..containers.records import set_record_attribute, sets_plainly
-from ..containers.sharing import as_it_is_now, holding, replace_everywhere
+from ..containers.sharing import as_it_is_now, holding, list_changes, replace_everywhere
 from ..functions.names import put
 from ..functions.outside import eval_name, special
 from ..functions.places import in_library
@@ -39,6 +39,7 @@ from ..table import NAMES, executes, lowers
 from ..values import (
     UNSET,
     Array,
+    Bound,
     Either,
     GrowList,
     Iterable,
@@ -222,6 +223,10 @@ def set_attribute(lo: Lowering, owner: Value, name: str, value: Value) -> None:
         return assign(lo, known_as(Array, lo.attribute(owner, name)), value)
     if isinstance(owner, Array) and name == "shape":
         raise lo.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
+    if isinstance(owner, Bound) and isinstance(owner.owner, Array) and (owner.name, name) == ("flags", "writeable"):
+        return set_writeable(lo, owner.owner, value)
+    if isinstance(owner, (Array, Scalar)) or is_number(owner):
+        lo.attribute(owner, name)              # arrays and numbers get no new attributes: this raises as Python does
     raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
                    "use a local variable, or a dataclass created in the function")
 
@@ -341,6 +346,8 @@ def changeable(lo: Lowering, owner: Value) -> None:
     if is_iterator(owner) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator, or a view of a dict, cannot be changed",
                        "make a list of it: list(...)")
+    if isinstance(owner, GrowList):
+        list_changes(lo, owner)
 
 
 def store_item(lo: Lowering, owner, key, value) -> None:

@@ -19,7 +19,7 @@ from ..arrays.writing import assign
 from ..containers.growing import grow_request, list_dtype, list_memory, make_growable
 from ..containers.list_operators import keep_list, kinds_in
 from ..containers.lists import is_list
-from ..containers.sharing import as_object, children, identity, is_object, same_object, with_children
+from ..containers.sharing import as_object, children, identity, is_object, same_object, stands_for_outside, with_children
 from ..functions.names import seen_by_another
 from ..functions.purity import alike, is_fixed
 from ..loops.carried_shapes import fill_sized
@@ -391,6 +391,7 @@ class Joiner:
             self.within(builder, lambda x=x: lo.b.add(Resize(arr, x.count, lo.b.loc)))
             self.within(builder, lambda x=x: assign(lo, lo.array(GrowList(arr, x.count)), lo.array(x)))
         lo.list_places[arr] = lo.list_places.get(a.arr, ("list", name))
+        stands_for_outside(lo, arr, (a.arr, b.arr))
         return joined
 
     def join_arrays(self, name, a, b):

@@ -291,7 +291,7 @@ def check_attribute(lo: Lowering, owner: Array | Scalar, name: str) -> None:
     if found is None:
         raise lo.error(MissingAttribute, f"'{'numpy.' * (own.__module__ == 'numpy')}{own.__name__}' object has no "
                                          f"attribute '{name}'")
-    if not callable(found):
+    if not callable(found) and name != "flags":
         raise lo.error(UnsupportedSyntax, f"the attribute `{name}` of arrays and numbers is not supported")
 
 

@@ -24,8 +24,8 @@ from ..numbers.conversions import itemise
 from ..state import Lowering
 from ..structures import describe
 from ..table import lowers
-from ..values import Array, Either, Mapping, Record, Scalar, Sequence, Series, Static, Value, known_as
-from .texts import ErrorText, Placeholder, Shown, Text, known_now, templated
+from ..values import Array, Either, Mapping, Record, Scalar, Sequence, Series, Static, Value, is_number, known_as
+from .texts import CLOCK, ErrorText, Placeholder, Shown, Text, known_now, templated
 
 PERCENT = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
 FIELD = re.compile(r"\{\{|\}\}|\{([\w.\[\]]*)(?:!([rsa]))?(?::([^{}]*))?\}")
@@ -58,6 +58,8 @@ def text_of(lo: Lowering, value: Value, conversion: str = "", spec: str = "") ->
     if isinstance(value, Either):
         return chosen_text(lo, value, lambda option: text_of(lo, option, conversion, spec))
     made: tuple = (Placeholder(f"<{describe(value)}>"),)
+    if value is CLOCK:
+        return made
     if isinstance(value, Text) and not quoted:
         made = value.parts
     elif isinstance(value, ErrorText) and not quoted:
@@ -139,7 +141,10 @@ def joined(lo: Lowering, items, separator: str) -> tuple:
 
 
 def text_operator(lo: Lowering, function, left: Value, right: Value) -> Value | None:
-    """`left + right` or `left % right` of texts, not all of them known now; None for anything else."""
+    """`left + right` or `left % right` of texts, not all of them known now, and what arithmetic makes of a clock; None for
+    anything else."""
+    if CLOCK in (left, right) and all(v is CLOCK or is_number(v) for v in (left, right)):
+        return CLOCK
     texts = [isinstance(v, Text) or isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)]
     if function.__name__ == "add" and all(texts) and (isinstance(left, Text) or isinstance(right, Text)):
         return Text.of((*text_of(lo, left), *text_of(lo, right)))

@@ -493,8 +493,8 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
     if has_rows(lo, right) and not rows or isinstance(right, Array) and has_rows(lo, right):
         found = lo.condition(lo.call_python(holds, [right, left], {}))
         return truth_value(lo, found if positive else lo.b.let("not", found, dtype="bool"))
-    raise lo.error(UnsupportedSyntax, *A_SET if isinstance(getattr(right, "value", None), set) else (
-        f"`in` on {describe(right)} is not supported", "compare with a list or an array"))
+    raise lo.error(WrongKind if is_number(right) else UnsupportedSyntax, *A_SET if isinstance(getattr(
+        right, "value", None), set) else (f"`in` on {describe(right)} is not supported", "compare with a list or an array"))
 
 
 __all__ = ["BINARY", "COMPARE"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from dataclasses import dataclass
 
@@ -52,6 +53,16 @@ class ErrorText(Value):
     numbers: tuple
 
 
+@dataclass(eq=False)
+class Clock(Value):
+    """What a clock says, or a difference of that: for logs, which programs leave out."""
+
+    told = "the reading of a clock"
+
+
+CLOCK = Clock()
+
+
 class Placeholder(str):
     """What stands in a text for a value whose own text is not known: enough for a message, and for nothing else."""
 
@@ -86,4 +97,7 @@ def name_of(target) -> str:
             sys.modules.get(s.replace("np", "numpy", 1)), own, None) == target), None)
         if space is not None or "polynomial" not in module:
             return f"{space}.{own}" if space is not None else f"np.{name}"
+    public = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), module.split(".")))
+    if module.startswith("scipy.") and hasattr(sys.modules.get(public), name):
+        return f"{public}.{name}"               # where users find it
     return f"{module}.{name}" if module not in ("", "builtins", "__main__") else name
