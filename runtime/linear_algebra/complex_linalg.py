@@ -39,14 +39,7 @@ def complex_matmul_into(out: Any, a: Any, b: Any) -> None:
 
 @overload(complex_matmul_into, jit_options=_STRICT)
 def _complex_matmul_into(out, a, b):
-    if a.ndim == b.ndim == 3:
-        def compiled(out, a, b):
-            if not _small_product(out, a, b, False, False, 0.0):
-                linalg.matmul_into(whole(out), whole(a), whole(b))
-    else:
-        def compiled(out, a, b):
-            linalg.matmul_into(whole(out), whole(a), whole(b))
-    return compiled
+    return _as_they_are(a, b, 0.0)
 
 
 def add_complex_matmul(out: Any, a: Any, b: Any) -> None:
@@ -56,13 +49,19 @@ def add_complex_matmul(out: Any, a: Any, b: Any) -> None:
 
 @overload(add_complex_matmul, jit_options=_STRICT)
 def _add_complex_matmul(out, a, b):
+    return _as_they_are(a, b, 1.0)
+
+
+def _as_they_are(a, b, keep):
+    """The compiled form of out = a @ b + keep * out."""
+    product: Any = linalg.add_matmul if keep else linalg.matmul_into
     if a.ndim == b.ndim == 3:
         def compiled(out, a, b):
-            if not _small_product(out, a, b, False, False, 1.0):
-                linalg.add_matmul(whole(out), whole(a), whole(b))
+            if not _small_product(out, a, b, False, False, keep):
+                product(whole(out), whole(a), whole(b))
     else:
         def compiled(out, a, b):
-            linalg.add_matmul(whole(out), whole(a), whole(b))
+            product(whole(out), whole(a), whole(b))
     return compiled
 
 

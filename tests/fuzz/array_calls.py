@@ -155,8 +155,8 @@ U = {m}.conj().T;t = U @ {v};U[0] = {v};M = U @ M|H = M * {n};g = lambda u: H @ 
     end = "np.abs(np.sum(t * y) + s) ** 2"
 
 
-def complex_derivatives(function, args) -> dict:
-    """What each operator gives for a function of two complex vectors and a complex matrix."""
+def of_first_order(function, args) -> dict:
+    """What each operator of first order gives for a function of two vectors and a matrix, real or complex."""
     x, y, A = args
     options = {"mode": "python", "debug": True}
     return {
@@ -171,10 +171,7 @@ def derivatives(function, args) -> dict:
     x, y, A = args
     options = {"mode": "python", "debug": True}
     return {
-        "value": lambda: ad.value_and_grad(function, wrt=(0, 1, 2), **options)(*args),
-        "one": lambda: ad.grad(function, wrt=2, **options)(*args),
-        "jvp": lambda: ad.jvp(function, args, (y, None, A), **options),
-        "linearize": lambda: ad.linearize(function, *args, **options)[1](y, x, A),
+        **of_first_order(function, args),
         "hessian": lambda: ad.hessian(function, wrt=0, **options)(*args),
         "hvp": lambda: ad.hvp(function, **options)(x, y, A, y),
         "rows": lambda: ad.jacobian(lambda u: np.array([function(u, y, A), function(y, u, A)]), direction="reverse",
@@ -190,4 +187,4 @@ def attempt(seed: int) -> tuple[Outcome, str]:
 def attempt_complex(seed: int) -> tuple[Outcome, str]:
     text, chosen = ComplexWriter(seed).text(), np.random.default_rng(seed + 1)
     numbers = lambda *shape: (chosen.uniform(-1, 1, (*shape, 2)) @ np.array([1.0, 1j]))
-    return compared(seed, text, (numbers(3), numbers(3), numbers(3, 3)), complex_derivatives)
+    return compared(seed, text, (numbers(3), numbers(3), numbers(3, 3)), of_first_order)

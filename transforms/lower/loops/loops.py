@@ -129,7 +129,9 @@ def exec_for(lo: Lowering, stmt, rest):
             return
         iterable = lo.iterate(value)
         items = tuple(iterable.item(integer(k)) for k in range(length.value))
-        unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range))
+        peels = isinstance(value, Range) and value.checkpoint is None and length.value > FEW + 1
+        unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range),
+                 rest=second_on(lo, value) if peels else None)
     finally:
         lo.around.static_trips.pop()
         lo.env.pop(name, None)
@@ -143,13 +145,21 @@ def stays(lo: Lowering, stmt, value) -> bool:
         return False
     lo.units.stayed, lo.around.static_trips[-1] = True, LENGTHS
     before = Attempt(lo)
+    lo.plans.pop(place_of_plan(lo, stmt), None)
     try:
         dynamic_for(lo, stmt, value)
     except (AutodiffError, AlwaysRaises, NeedsStatic, Raised):
         before.undo(lo)
         lo.plans.pop(place_of_plan(lo, stmt), None)
+        lo.around.static_trips[-1] = True
         return False
     return True
+
+
+def second_on(lo: Lowering, value: Range) -> Range:
+    """A range without its first number."""
+    start = lo.b.iadd(lo.atom(value.start, "int64"), lo.atom(value.step, "int64"))
+    return Range(as_value(lo, start), value.stop, value.step, value.parallel)
 
 
 def unrolled_by(lo: Lowering, value, e: NeedsStatic) -> NeedsStatic:
@@ -166,19 +176,19 @@ def named_in(lo: Lowering, stmt) -> list:
     return [held(lo.env.get(n)) for n in sorted(names_read(stmt.iter))]
 
 
-def unrolled(lo: Lowering, stmt, items: Sequence, again=None, between=lambda: None, early: bool = False) -> None:
+def unrolled(lo: Lowering, stmt, items: Sequence, again=None, between=lambda: None, early: bool = False, rest=None) -> None:
     """One copy of the body an item, each item as it is when its turn comes: the body may change it.
 
     again: reads an item, by its number, from the arrays that it was read from; between: called before the next is asked for;
-    early: what a range counts is settled before the first.
+    early: what a range counts is settled before the first; rest: the range behind the first, which may stay a loop.
     """
     name = f"{ITERATED}{len(lo.env)}"
     named = [] if early else named_in(lo, stmt)
     read = [v for v in named if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
     lo.env[name] = Sequence((items, Sequence(tuple(read))))
     try:
-        unroll(lo, stmt, name, read, 0, again, between, len(lo.around.writes))
-        note_written_out(lo, stmt, len(items.items))
+        if not unroll(lo, stmt, name, read, 0, again, between, len(lo.around.writes), rest):
+            note_written_out(lo, stmt, len(items.items))
     finally:
         lo.env.pop(name, None)
 
@@ -190,7 +200,8 @@ def read_now(item: Value, again: Value) -> Value:
     return again if isinstance(again, Scalar) else item
 
 
-def unroll(lo: Lowering, stmt, name, read, position, again, between, mark) -> None:
+def unroll(lo: Lowering, stmt, name, read, position, again, between, mark, rest=None) -> bool:
+    """Copies of the body from the item at a position on; whether the rest behind the first has stayed a loop."""
     k = position - 1
     while True:
         k += 1
@@ -201,15 +212,17 @@ def unroll(lo: Lowering, stmt, name, read, position, again, between, mark) -> No
             raise lo.error(UnsupportedSyntax, "what this loop runs over is changed in it, further on than it has come",
                            "run over a copy, or over the indices")
         if k >= len(items.items):
-            return
+            return False
         changed = again is not None and len(lo.around.writes) > mark
         lo.bind(stmt.target, read_now(items.items[k], again(k)) if changed else items.items[k], stmt)
         lo.exec_block(stmt.body)
         code = lo.env["%exit"]
         if isinstance(code, Static):
             if code.value >= BREAKS:
-                return
+                return False
             lo.env["%exit"] = Static(FALLS)
+            if k == 0 and rest is not None and stays(lo, stmt, rest):
+                return True
             between()
             continue
         go_on = lo.b.compare("lt", code.atom, integer(BREAKS))
@@ -218,7 +231,7 @@ def unroll(lo: Lowering, stmt, name, read, position, again, between, mark) -> No
             between()
             unroll(lo, stmt, name, read, k + 1, again, between, mark)
         conditional(lo, go_on, more, lambda: None, stmt.live_head)
-        return
+        return False
 
 
 def after_loop(lo: Lowering, stmt) -> None:

@@ -1,0 +1,146 @@
+"""Loops of a known number of iterations, the first of another kind: it is written out, the others are a loop."""
+
+import linecache
+import random
+from functools import cached_property
+
+import numpy as np
+import pytest
+
+import autodiff as ad
+
+from .support import assert_gradient
+
+X = np.array([0.4, -0.3, 0.8])
+
+
+class Grid:
+    def __init__(self, n):
+        self.n = n
+
+    @cached_property
+    def laplacian(self):
+        return np.diag(np.ones(self.n - 1), 1) + np.diag(np.ones(self.n - 1), -1) - 2 * np.eye(self.n)
+
+
+def cached(x):
+    """The first step makes what the others find."""
+    grid = Grid(3)
+    for _ in range(20):
+        x = x + 0.05 * (grid.laplacian @ x) * x[0]
+    return np.sum(x * x)
+
+
+def number_first(x):
+    s = 0.0
+    for k in range(15):
+        s = s * 0.5 + x * k
+    return np.sum(s * s)
+
+
+def key_first(x):
+    d = {}
+    for k in range(12):
+        d["mean"] = np.mean(x) * k + d.get("mean", 1.0) * 0.5
+        x = x * 0.9
+    return d["mean"] * np.sum(x)
+
+
+def kept_last(x):
+    """None at the start, another array at each turn."""
+    last, s = None, 0.0
+    for k in range(14):
+        now = np.sin(x * (k + 1))
+        if last is not None:
+            s += np.sum((now - last) ** 2)
+        last = now
+    return s + last[0]
+
+
+def shape_first(x):
+    a = x
+    for k in range(11):
+        a = np.tanh(a[:, None] * x if a.ndim == 1 else a @ a.T + k)
+    return np.sum(a)
+
+
+def broken(x):
+    s = 0.0
+    for k in range(30):
+        s = s + x * k
+        if k > 20:
+            break
+    else:
+        s = s * 3.0
+    return np.sum(s)
+
+
+@pytest.mark.parametrize("f", [cached, number_first, key_first, kept_last, shape_first, broken])
+def test_gradients_and_texts(f):
+    assert_gradient(f, (X,), (0,), "python")
+    made = ad.grad(f, mode="python")
+    made(X)
+    assert made.source.count("\n") < 150
+
+
+@pytest.mark.parametrize("f", [cached, number_first])
+def test_compiled(f):
+    assert_gradient(f, (X,), (0,), "numba")
+
+
+STARTS = ("a = 0.0", "a = None", "a = x", "a = x[0]", "a = [x[0]]", "a = (x, 1.0)", "a = np.zeros((2, 3))", "a = 1",
+          "a = True")
+STEPS = ("a = x * k if a is None else x * 0.5", "a = x + 1.0", "a = np.outer(x, x) * 0.1", "a = [x[k % 3], s]",
+         "a = (x * s, k)", "a = s if k else x", "d['v'] = x * k", "d['w'] = d.get('v', s)",
+         "s = s + np.sum(d['v']) if 'v' in d else s * 0.5",
+         "s = s * 0.9 + np.sum(np.asarray(a if a is not None else 0.0, float)) * 0.1", "x = x * 0.95 + 0.01 * k",
+         "b = x if k else x * 2.0", "s += np.sum(b)", "o.v = x * s", "s += np.sum(o.v)", "first = False",
+         "if first: s = s * 2.0", "s += len(L)", "L.append(s)", "L = L[-3:] + [k]", "if s > 9.0: break",
+         "if k == 5: continue", "s = float(s)", "y = y[:2] if len(y) > 2 else y", "s += y[-1]", "t = 'u' if k else 'v'",
+         "s += 1.0 if t == 'u' else 0.5")
+
+
+def program(seed: int) -> str:
+    chosen = random.Random(seed)
+    steps = "\n".join(f"        {chosen.choice(STEPS)}" for _ in range(chosen.randint(2, 6)))
+    return f"""class O:
+    v = 0.5
+
+def f(x):
+    {chosen.choice(STARTS)}
+    s, d, o, L, first, y, b, t = 0.5, {{}}, O(), [], True, x * 2.0, 0.25, 'v'
+    for k in range({chosen.randint(10, 16)}):
+{steps}
+    return np.sum(np.asarray(a if a is not None and not isinstance(a, tuple) else 0.0, float)) + s + np.sum(x) + np.sum(o.v)
+"""
+
+
+def attempt(seed: int) -> str:
+    """What becomes of a program: values are those of Python, slopes those of differences."""
+    text = program(seed)
+    space: dict = {"np": np, "__name__": "peeled"}
+    filename = f"<peeled {seed}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    exec(compile(text, filename, "exec"), space)
+    f = space["f"]
+    try:
+        expected = f(X.copy())
+    except Exception:
+        return "raises"
+    try:
+        value, slope = ad.value_and_grad(f, mode="python")(X)
+    except ad.AutodiffError as e:
+        assert "mistake of autodiff" not in str(e), f"{text}{e}"
+        return "refused"
+    np.testing.assert_allclose(value, expected, rtol=1e-10, err_msg=text)
+    step = np.array([0.5, -0.3, 0.2])
+    h = 1e-6
+    difference = (f(X + h * step) - f(X - h * step)) / (2 * h)
+    assert abs(slope @ step - difference) < 1e-5 * max(1.0, abs(difference)), f"{text}{slope @ step} {difference}"
+    return "ok"
+
+
+@pytest.mark.filterwarnings("ignore::autodiff.AutodiffWarning")
+def test_random_loops():
+    found = [attempt(seed) for seed in range(40)]
+    assert found.count("ok") > 20, found
