@@ -129,9 +129,8 @@ def exec_for(lo: Lowering, stmt, rest):
             return
         iterable = lo.iterate(value)
         items = tuple(iterable.item(integer(k)) for k in range(length.value))
-        peels = isinstance(value, Range) and value.checkpoint is None and length.value > FEW + 1
-        unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range),
-                 rest=second_on(lo, value) if peels else None)
+        rest = second_on(lo, value) if isinstance(value, Range) and length.value > FEW + 1 else None
+        unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range), rest=rest)
     finally:
         lo.around.static_trips.pop()
         lo.env.pop(name, None)
@@ -156,8 +155,10 @@ def stays(lo: Lowering, stmt, value) -> bool:
     return True
 
 
-def second_on(lo: Lowering, value: Range) -> Range:
-    """A range without its first number."""
+def second_on(lo: Lowering, value: Range) -> Range | None:
+    """A range without its first number, unless checkpoints are asked for it as a whole."""
+    if value.checkpoint is not None:
+        return None
     start = lo.b.iadd(lo.atom(value.start, "int64"), lo.atom(value.step, "int64"))
     return Range(as_value(lo, start), value.stop, value.step, value.parallel)
 
