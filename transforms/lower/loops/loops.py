@@ -18,7 +18,7 @@ import gast
 
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Carry, Const, Merge, Var, written
-from ...language.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..arrays.loop_nests import branch
 from ..arrays.memory import force
 from ..checks import must
@@ -27,7 +27,7 @@ from ..containers.lists import prepare_lists
 from ..containers.sharing import children, is_object
 from ..functions.names import ITERATED, raised_here
 from ..journal import Attempt, environments, restore
-from ..needs import AlwaysRaises, NeedsStatic, Raised
+from ..needs import NeedsStatic, Raised
 from ..numbers.conversions import as_value, parameter_behind
 from ..state import Lowering
 from ..syntax.catching import errors_caught, run_block
@@ -60,7 +60,8 @@ from .iteration import iterate_range, note_written_out
 from .iterators import gone_through, unchanged_by_loop
 from .lazy_loops import plain_loop
 from .loop_ends import close_names, finish_loop
-from .plan import LENGTHS, Again, Plan
+from .peeling import peeled_for, peeled_while, second_on, stays_with_lengths
+from .plan import Again, Plan, place_of_plan
 
 UNROLL_LIMIT = 64
 FEW = 8                     # iterations that are written out rather than have arrays change their length
@@ -124,43 +125,19 @@ def exec_for(lo: Lowering, stmt, rest):
         dynamic_for(lo, stmt, value)
     except NeedsStatic as e:
         if not isinstance(length, Const) or length.value > UNROLL_LIMIT:
-            raise unrolled_by(lo, value, e) from None
-        if length.value > FEW and stays(lo, stmt, value):
-            return
-        iterable = lo.iterate(value)
-        items = tuple(iterable.item(integer(k)) for k in range(length.value))
-        rest = second_on(lo, value) if isinstance(value, Range) and length.value > FEW + 1 else None
-        unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range), rest=rest)
+            if not peeled_for(lo, stmt, value, partial(dynamic_for, lo, stmt)):
+                raise unrolled_by(lo, value, e) from None
+        elif length.value <= FEW or not stays_with_lengths(lo, stmt, lambda: dynamic_for(lo, stmt, value)):
+            iterable = lo.iterate(value)
+            items = tuple(iterable.item(integer(k)) for k in range(length.value))
+            peels = isinstance(value, Range) and not value.checkpoint and length.value > FEW + 1
+            unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range),
+                     rest=second_on(lo, value) if peels else None)
     finally:
         lo.around.static_trips.pop()
         lo.env.pop(name, None)
     unchanged_by_loop(lo, run_over)
     after_loop(lo, stmt)
-
-
-def stays(lo: Lowering, stmt, value) -> bool:
-    """Whether a loop that could be written out stays a loop, its arrays in memory of lengths known when it runs."""
-    if not lo.units.lengths:
-        return False
-    lo.units.stayed, lo.around.static_trips[-1] = True, LENGTHS
-    before = Attempt(lo)
-    lo.plans.pop(place_of_plan(lo, stmt), None)
-    try:
-        dynamic_for(lo, stmt, value)
-    except (AutodiffError, AlwaysRaises, NeedsStatic, Raised):
-        before.undo(lo)
-        lo.plans.pop(place_of_plan(lo, stmt), None)
-        lo.around.static_trips[-1] = True
-        return False
-    return True
-
-
-def second_on(lo: Lowering, value: Range) -> Range | None:
-    """A range without its first number, unless checkpoints are asked for it as a whole."""
-    if value.checkpoint is not None:
-        return None
-    start = lo.b.iadd(lo.atom(value.start, "int64"), lo.atom(value.step, "int64"))
-    return Range(as_value(lo, start), value.stop, value.step, value.parallel)
 
 
 def unrolled_by(lo: Lowering, value, e: NeedsStatic) -> NeedsStatic:
@@ -222,7 +199,7 @@ def unroll(lo: Lowering, stmt, name, read, position, again, between, mark, rest=
             if code.value >= BREAKS:
                 return False
             lo.env["%exit"] = Static(FALLS)
-            if k == 0 and rest is not None and stays(lo, stmt, rest):
+            if k == 0 and rest is not None and stays_with_lengths(lo, stmt, lambda: dynamic_for(lo, stmt, rest)):
                 return True
             between()
             continue
@@ -291,10 +268,6 @@ def dynamic_for(lo: Lowering, stmt, value) -> None:
     arrays = () if isinstance(value, Range) else value.arrays
     attempt_loop(lo, stmt, names, lambda plan: try_for(lo,
         stmt, names, plan, start, stop, step, item, b, kept, arrays))
-
-
-def place_of_plan(lo: Lowering, stmt) -> tuple:
-    return id(stmt), tuple(id(f) for f in lo.frames)
 
 
 def attempt_loop(lo: Lowering, stmt, names, attempt) -> None:
@@ -394,13 +367,24 @@ def exec_while(lo: Lowering, stmt, rest):
     if first == Const(False, "bool"):
         after_loop(lo, stmt)
         return
-    names = own_names(lo, assigned([stmt]))
     lo.around.static_trips.append(False)
     try:
-        attempt_loop(lo, stmt, names, lambda plan: try_while(lo, stmt, names, plan, first, kept))
+        dynamic_while(lo, stmt, first, kept)
+    except NeedsStatic:
+        if kept is not None or not peeled_while(lo, stmt, first, partial(dynamic_while, lo, stmt)):
+            raise
     finally:
         lo.around.static_trips.pop()
     after_loop(lo, stmt)
+
+
+def dynamic_while(lo: Lowering, stmt, first=None, kept=None) -> None:
+    """first: the condition, if it has been asked."""
+    if first is None:
+        first, _ = marked_condition(lo, stmt.test)
+    if first != Const(False, "bool"):
+        names = own_names(lo, assigned([stmt]))
+        attempt_loop(lo, stmt, names, lambda plan: try_while(lo, stmt, names, plan, first, kept))
 
 
 def marked_condition(lo: Lowering, test) -> tuple:

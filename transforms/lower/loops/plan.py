@@ -7,6 +7,11 @@ from ..functions.frames import Frame
 LENGTHS = "lengths"         # of a loop that could be written out: it stays one if arrays change their length
 
 
+def place_of_plan(lo, stmt) -> tuple:
+    """What tells the plan of a loop from those of others: its statement, and the calls that it stands in."""
+    return id(stmt), tuple(id(f) for f in lo.frames)
+
+
 class Again(Exception):
     """A guess about a loop was wrong: lower it again with what was learnt. `plan` says which loop, if not the innermost."""
 
