@@ -26,7 +26,7 @@ CASES = {
     "det": ([(1,)], (A,), (), lambda: [[np.linalg.det(A)]]),
     "slogdet": ([(1,), (1,)], (A,), (), lambda: [[x] for x in np.linalg.slogdet(A)]),
     "eigh": ([(4,), (4, 4)], (S,), (), lambda: np.linalg.eigh(S)),
-    "syevr": ([(4,), (4, 4)], (S, True), (), lambda: scipy.linalg.eigh(S)),
+    "syevr": ([(4,), (4, 4)], (S, True), (), lambda: np.linalg.eigh(S)),          # with the signs of the library
     "svd": ([(4, 2), (2,), (2, 2)], (B,), (), lambda: np.linalg.svd(B, full_matrices=False)),
     "qr": ([(4, 2), (2, 2)], (B,), (), lambda: np.linalg.qr(B)),
     "pinv": ([(2, 4)], (B, 1e-15), (), lambda: [np.linalg.pinv(B)]),
