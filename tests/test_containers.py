@@ -5,7 +5,7 @@ import pytest
 
 from autodiff import TypeConflict, UnsupportedSyntax, value_and_grad
 
-from .support import Collected
+from .support import Collected, assert_gradient
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 program = PROGRAMS = Collected()
@@ -151,3 +151,28 @@ def test_a_missing_key_is_named():
 
     with pytest.raises(TypeConflict, match="KeyError: 'b'"):
         value_and_grad(f, mode="python")(X)
+
+
+def romberg_by_keys(x, n=5):
+    """A table in a dict whose keys are pairs of counters."""
+    R = {}
+    for i in range(n):
+        R[i, 0] = np.sin(x * i)
+        for j in range(1, i + 1):
+            R[i, j] = R[i, j - 1] + (R[i, j - 1] - R[(i - 1, j - 1)]) / (4.0 ** j - 1)
+    return R[n - 1, n - 1] if (n - 1, n - 1) in R and (n, 0) not in R else 0.0
+
+
+def romberg_by_rows(x, n=12):
+    """A table of lists that begin with nothing."""
+    T = [[None] * n for _ in range(n)]
+    for i in range(n):
+        T[i][0] = x * i
+        for j in range(1, i + 1):
+            T[i][j] = T[i][j - 1] + (T[i][j - 1] - T[i - 1][j - 1]) / (4.0 ** j - 1)
+    return T[n - 1][n - 1] * x if T[0][1] is None else 0.0
+
+
+@pytest.mark.parametrize("f", [romberg_by_keys, romberg_by_rows])
+def test_tables_by_two_counters(f):
+    assert_gradient(f, (0.3,), (0,), "python")

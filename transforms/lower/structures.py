@@ -152,3 +152,12 @@ def describe(value: Value) -> str:
         case Closure() | Applied() | Vectorized():
             return "a function"
     return value.told
+
+
+def as_key(key: Value) -> Value:
+    """A tuple of what is known now, and of such tuples, as one value that is."""
+    if isinstance(key, Sequence) and key.kind is tuple:
+        items = list(map(as_key, key.items))
+        if all(isinstance(i, Static) for i in items):
+            return Static(tuple(i.value for i in items))
+    return key

@@ -36,7 +36,7 @@ from ..numbers.conversions import as_value, dtype_of, needs_static
 from ..numbers.integer_operations import check_cast
 from ..numbers.kinds_on_paths import ONE_KIND, item_of, own_on_paths
 from ..state import Lowering
-from ..structures import describe
+from ..structures import as_key, describe
 from ..syntax.alternatives import decided, split, undecided
 from ..syntax.unbound import held
 from ..table import NAMES, evaluates
@@ -131,8 +131,7 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
         case Sequence(items=items):
             return item_of_sequence(lo, owner, items, index)
         case Mapping(items=items):
-            if isinstance(index, Sequence) and all(isinstance(i, Static) for i in index.items):
-                index = Static(tuple(i.value for i in index.items))
+            index = as_key(index)
             if not isinstance(index, Static):
                 numbers = all(isinstance(k, (int, float)) for k in items) and all(map(is_number, (index, *items.values())))
                 if not numbers or can_be_known(lo, known_as(Scalar, index)):

@@ -24,7 +24,7 @@ from ..loops.generators import check_ends
 from ..loops.iterators import gone_through
 from ..numbers.conversions import needs_static
 from ..state import Lowering
-from ..structures import describe, rebuild
+from ..structures import as_key, describe, rebuild
 from ..syntax.alternatives import settled, split
 from ..syntax.liveness import own_nodes
 from ..values import (
@@ -138,8 +138,7 @@ def key_of(lo: Lowering, key: Value):
     """A key of a dict as a Python object."""
     if hasattr(key, "viewed") or isinstance(key, Mapping) or kind_of(key) is list:
         raise lo.error(WrongKind, f"{describe(key)} is no key of a dict: it has no hash")
-    if isinstance(key, Sequence) and key.kind is tuple and all(isinstance(i, Static) for i in key.items):
-        return tuple(i.value for i in key.items)
+    key = as_key(key)
     if not isinstance(key, Static):
         raise needs_static(lo, key, "a dict key")
     return key.value

@@ -236,7 +236,9 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
         if acted(lo, before, [generator]):
             return None
         if isinstance(sample, (Sequence, Mapping, Record)):
-            if isinstance(sample, Sequence) and len({kind_of_part(lo, leaf) for leaf in leaves(sample)}) < 2:
+            parts = leaves(sample)
+            if isinstance(sample, Sequence) and len({kind_of_part(lo, leaf) for leaf in parts}) < 2 and all(
+                    is_number(leaf) or isinstance(leaf, Array) for leaf in parts):
                 sample = lo.array(sample)
             elif Row.of(lo, sample) is not None:
                 return None                     # a list for each part

@@ -34,7 +34,7 @@ from ..numbers.conversions import needs_static
 from ..numbers.declared import as_declared
 from ..numbers.integer_operations import check_cast
 from ..state import Lowering
-from ..structures import describe
+from ..structures import as_key, describe
 from ..table import NAMES, executes, lowers
 from ..values import (
     UNSET,
@@ -358,7 +358,7 @@ def store_item(lo: Lowering, owner, key, value) -> None:
     if isinstance(owner, Record) and special(lo, owner, "__setitem__", key, value) is not None:
         return None
     key = list_index(lo, owner, key)
-    if isinstance(owner, Mapping) and isinstance(key, Static):
+    if isinstance(owner, Mapping) and isinstance(key := as_key(key), Static):
         return replace_everywhere(lo, owner, owner.with_items({**owner.items, key.value: value}))
     if isinstance(key, Slice) and (isinstance(owner, GrowList) or isinstance(owner, Sequence) and owner.kind is list):
         return store_slice(lo, owner, key, value)

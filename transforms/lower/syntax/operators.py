@@ -29,7 +29,7 @@ from ..numbers.conversions import is_weak, needs_static, truth, truth_value
 from ..numbers.kinds_on_paths import may_be_integers, may_wrap, own_on_paths
 from ..numbers.math_errors import check_floats
 from ..state import Lowering
-from ..structures import describe
+from ..structures import as_key, describe
 from ..table import NAMES, evaluates
 from ..values import (
     Array,
@@ -456,8 +456,8 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
         cond = lo.condition(made)
         return truth_value(lo, cond if positive else lo.b.let("not", cond, dtype="bool"))
     right = unpacked(lo, gone_through(lo, right))
-    if isinstance(right, Mapping) and isinstance(left, Static):
-        return Static((left.value in right.items) == positive)
+    if isinstance(right, Mapping) and isinstance(key := as_key(left), Static):
+        return Static((key.value in right.items) == positive)
     if isinstance(right, Mapping):
         if not is_number(left) or can_be_known(lo, left):
             raise needs_static(lo, left, "a dict key")
