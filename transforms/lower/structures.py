@@ -157,7 +157,7 @@ def describe(value: Value) -> str:
 def as_key(key: Value) -> Value:
     """A tuple of what is known now, and of such tuples, as one value that is."""
     if isinstance(key, Sequence) and key.kind is tuple:
-        items = list(map(as_key, key.items))
-        if all(isinstance(i, Static) for i in items):
-            return Static(tuple(i.value for i in items))
+        known = [i.value for i in map(as_key, key.items) if isinstance(i, Static)]
+        if len(known) == len(key.items):
+            return Static(tuple(known))
     return key
