@@ -249,7 +249,7 @@ def own_buffer(lo: Lowering, name, leaf, dtype=None) -> Buffer:
     fresh = leaf.forced if isinstance(leaf, Delayed) and leaf.forced is not None else leaf
     if isinstance(fresh, Buffer) and dtype in (None, fresh.dtype) and fresh.arr not in lo.parameters \
             and not any(seen_by_another(lo, a, name) for a in with_twins(lo, {fresh.arr})) and allocated_here(
-                lo, fresh.arr) and fresh.arr not in lo.read_only_by:
+                lo, fresh.arr) and fresh.arr not in lo.read_only_by and not seen_twice(lo, fresh.arr, name):
         return fresh
     arr = lo.b.alloc(name.lstrip("%"), dtype or leaf.dtype, leaf.shape)
     target = Buffer(arr)
@@ -258,6 +258,11 @@ def own_buffer(lo: Lowering, name, leaf, dtype=None) -> Buffer:
     assign_own(lo, target, leaf)
     note_fixed(lo, target, fresh)
     return target
+
+
+def seen_twice(lo: Lowering, arr, name) -> bool:
+    """Whether two members of what a name holds see the memory of `arr`."""
+    return sum(isinstance(leaf, Array) and arr in leaf.roots() for leaf in leaves(binding(lo, name))) > 1
 
 
 def note_fixed(lo: Lowering, made: Buffer, leaf) -> None:
