@@ -1,4 +1,4 @@
-"""Members of one list, dict or object that are the same array before a loop, or become it there, and are bound anew in it."""
+"""Members of one list, dict or object that are the same array, before a loop or from it, and are bound anew in the loop."""
 
 import linecache
 import random
@@ -62,7 +62,8 @@ def test_one_of_two_members_is_bound_anew(f, mode):
 
 STEPS = ("{a} = {b}", "{a} = {a} + x", "{a} = {b} * 0.5 + x", "{a} = {b} if i % 2 else {a}", "if i % 3 == 1: {a} = {b}",
          "{a} += x", "{a}[0] = 0.3 * i", "{a}, {b} = {b}, {a}", "v = {a}", "{a} = v * 0.9", "if {a} is None: {a} = {b}",
-         "s = s + np.sum({a} * x) * 0.1", "{a} = {b}[::-1]", "{a} = {b}[:]", "{a} = None if i == 0 else {b}", "{a} = {a} * {b}")
+         "s = s + np.sum({a} * x) * 0.1", "{a} = {b}[::-1]", "{a} = {b}[:]", "{a} = None if i == 0 else {b}",
+         "{a} = {a} * {b}")
 KINDS = (("m = [0, None, x * 1.0]", ("m[0]", "m[1]", "m[2]")),
          ("m = {'p': x * 1.0, 'q': 0, 'r': x}", ("m['p']", "m['q']", "m['r']")),
          ("m = Pair(); m.p = m.q = x * 2.0; m.r = 1.0", ("m.p", "m.q", "m.r")),
