@@ -10,7 +10,7 @@ import importlib
 import sys
 from pathlib import Path
 
-OPTIONAL = ("IPython", "cyipopt", "dask", "distributed", "jax", "pytensor", "torch")       # what bridges and magics ask for
+OPTIONAL = ("IPython", "bottleneck", "cyipopt", "dask", "distributed", "jax", "pytensor", "torch")
 FOLDERS = {"autodiff": "autodiff", "transforms": "autodiff/transforms", "runtime": "autodiff/runtime"}
 
 
