@@ -1,6 +1,5 @@
 """Loops whose first iteration is of another kind: it stands before the loop of the others."""
 
-import linecache
 import random
 from functools import cached_property
 
@@ -9,6 +8,7 @@ import pytest
 
 import autodiff as ad
 
+from .short_programs import compared, function_of
 from .support import assert_gradient
 
 X, A = np.array([0.4, -0.3, 0.8]), np.linspace(-0.5, 1.0, 12).reshape(4, 3)
@@ -163,31 +163,9 @@ def f(x, A, m):
 
 
 def attempt(seed: int) -> str:
-    """What becomes of a program: values are those of Python, slopes those of differences."""
-    text = program(seed)
-    space: dict = {"np": np, "__name__": "peeled"}
-    filename = f"<peeled {seed}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    exec(compile(text, filename, "exec"), space)
+    f = function_of(program(seed), f"peeled {seed}", {"np": np, "__name__": "peeled"})
     m = random.Random(seed).choice((0, 1, 3, 12, 80))
-    f = lambda x: space["f"](x, A.copy(), m)
-    try:
-        expected = f(X.copy())
-    except Exception:
-        return "raises"
-    try:
-        value, slope = ad.value_and_grad(space["f"], mode="python")(X, A.copy(), m)
-    except ad.AutodiffError as e:
-        assert "mistake of autodiff" not in str(e), f"{text}{e}"
-        return "refused"
-    np.testing.assert_allclose(value, expected, rtol=1e-10, err_msg=text)
-    if abs(expected) > 1e6:                     # differences lose what is small beside it
-        return "ok"
-    step = np.array([0.5, -0.3, 0.2])
-    h = 1e-6
-    difference = (f(X + h * step) - f(X - h * step)) / (2 * h)
-    assert abs(slope @ step - difference) < 1e-5 * max(1.0, abs(difference)), f"{text}{slope @ step} {difference}"
-    return "ok"
+    return compared(f, X, (A, m), program(seed), lambda value: abs(value) > 1e6)
 
 
 @pytest.mark.filterwarnings("ignore::autodiff.AutodiffWarning")

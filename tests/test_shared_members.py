@@ -1,12 +1,13 @@
 """Members of one list, dict or object that are the same array, before a loop or from it, and are bound anew in the loop."""
 
-import linecache
 import random
 
 import numpy as np
 import pytest
 
 import autodiff as ad
+
+from .short_programs import compared, function_of
 
 X = np.array([0.5, 1.2, -0.7])
 
@@ -88,29 +89,9 @@ def program(seed: int) -> str:
 
 
 def attempt(seed: int) -> str:
-    text = program(seed)
-    space: dict = {"np": np, "Pair": Pair, "__name__": "shared_members"}
-    filename = f"<shared members {seed}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    exec(compile(text, filename, "exec"), space)
+    f = function_of(program(seed), f"shared members {seed}", {"np": np, "Pair": Pair, "__name__": "shared_members"})
     n = random.Random(seed).choice((0, 1, 2, 5, 9))
-    f = lambda x: space["f"](x.copy(), n)
-    try:
-        expected = f(X)
-    except Exception:
-        return "raises"
-    try:
-        value, slope = ad.value_and_grad(space["f"], mode="python")(X.copy(), n)
-    except ad.AutodiffError as e:
-        assert "mistake of autodiff" not in str(e), f"{text}{e}"
-        return "refused"
-    np.testing.assert_allclose(value, expected, rtol=1e-10, err_msg=f"{text}n = {n}")
-    if abs(expected) > 1e5 or not np.isfinite(expected):
-        return "ok"
-    step, h = np.array([0.5, -0.3, 0.2]), 1e-6
-    difference = (f(X + h * step) - f(X - h * step)) / (2 * h)
-    assert abs(slope @ step - difference) < 1e-5 * max(1.0, abs(difference)), f"{text}n = {n}\n{slope @ step} {difference}"
-    return "ok"
+    return compared(f, X, (n,), program(seed), lambda value: abs(value) > 1e5 or not np.isfinite(value))
 
 
 @pytest.mark.filterwarnings("ignore::autodiff.AutodiffWarning")
