@@ -18,13 +18,13 @@ are each below the limit, and in sum above it, pay for fresh pages each time, so
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.core.imputils import impl_ret_new_ref
+from numba.extending import intrinsic, lower_builtin, type_callable
 
 LARGE = 1 << 22             # bytes, NumPy's own threshold
 PAGE = 4096
@@ -66,65 +66,89 @@ def assign(out, value):
     out[...] = value
 
 
-@intrinsic
-def ask_for_huge_pages(context, array):
-    """Tell Linux that the memory of a large contiguous array is best in huge pages; a hint, which may fail."""
+def arrays():
+    """Numba's code for arrays."""
+    from numba.np import arrayobj  # what is found in the store starts without it
+    return arrayobj
+
+
+def ask_for_huge_pages(builder, start, size) -> None:
+    """Tell Linux that memory of so many bytes, if they are many, is best in huge pages; a hint, which may fail."""
+    if sys.platform != "linux":
+        return
+    word = ir.IntType(64)
+    with builder.if_then(builder.icmp_unsigned(">=", size, word(LARGE)), likely=False):
+        first = builder.and_(builder.add(builder.ptrtoint(start, word), word(PAGE - 1)), word(-PAGE))
+        kind = ir.FunctionType(ir.IntType(32), [word, word, ir.IntType(32)])
+        advise = cgutils.get_or_insert_function(builder.module, kind, "madvise")
+        end = builder.add(builder.ptrtoint(start, word), size)
+        builder.call(advise, [first, builder.sub(end, first), ir.IntType(32)(MADV_HUGEPAGE)])
+
+
+def apart(context, builder, array: types.Array, shapes):
+    """Code for an array of these sizes with ROOM bytes before and behind it: (it, its address, its bytes). ValueError, as
+    NumPy's, if that is too large."""
+    word = ir.IntType(64)
+    step = word(context.get_abi_sizeof(context.get_data_type(array.dtype)))
+    strides: list = []
+    size, large = step, ir.IntType(1)(0)
+    for n in reversed(shapes):
+        strides.insert(0, size)
+        product = builder.smul_with_overflow(size, n)
+        size, large = builder.extract_value(product, 0), builder.or_(large, builder.extract_value(product, 1))
+    large = builder.or_(large, builder.icmp_signed(">", size, word((1 << 63) - 1 - 2 * ROOM)))
+    with builder.if_then(large, likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, (TOO_LARGE,))
+    align = ir.IntType(32)(context.get_preferred_array_alignment(array.dtype))
+    memory = context.nrt.meminfo_alloc_aligned(builder, builder.add(size, word(2 * ROOM)), align)
+    found = builder.ptrtoint(context.nrt.meminfo_data(builder, memory), word)       # as a place in what was allocated:
+    start = builder.gep(memory, [builder.add(builder.sub(found, builder.ptrtoint(memory, word)), word(ROOM))])
+    made = context.make_array(array)(context, builder)
+    arrays().populate_array(made, builder.bitcast(start, context.get_data_type(array.dtype).as_pointer()),
+                            cgutils.pack_array(builder, shapes, ty=word), cgutils.pack_array(builder, strides, ty=word),
+                            step, memory)
+    ask_for_huge_pages(builder, start, size)
+    return made._getvalue(), start, size
+
+
+# Code where the call stands, not a function: what LLVM knows of a fresh array, that nothing else points to it, is lost at
+# the border of one; and Numba takes ten times as long to put a function in the place of its call.
+def fresh(function, fill):
+    """Have Numba compile calls of `function`, which gives a fresh array. fill: code that fills it, after it is there."""
+    @type_callable(function)
+    def typed(context):
+        def kind(shape, dtype=None):
+            from numba.core.typing.npydecl import parse_dtype, parse_shape  # what is found in the store starts without it
+            if isinstance(shape, types.Array):
+                return types.Array(shape.dtype, shape.ndim, "C")
+            return types.Array(types.float64 if dtype is None else parse_dtype(dtype), parse_shape(shape), "C")
+        return kind
+
     def generate(context, builder, signature, args):
-        if sys.platform != "linux":
-            return context.get_dummy_value()
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        word = ir.IntType(64)
-        start = builder.ptrtoint(view.data, word)
-        size = builder.mul(view.nitems, view.itemsize)
-        with builder.if_then(builder.icmp_unsigned(">=", size, word(LARGE)), likely=False):
-            first = builder.and_(builder.add(start, word(PAGE - 1)), word(-PAGE))
-            kind = ir.FunctionType(ir.IntType(32), [word, word, ir.IntType(32)])
-            advise = cgutils.get_or_insert_function(builder.module, kind, "madvise")
-            builder.call(advise, [first, builder.sub(builder.add(start, size), first), ir.IntType(32)(MADV_HUGEPAGE)])
-        return context.get_dummy_value()
-    return types.none(array), generate
+        given = signature.args[0]
+        if isinstance(given, types.Array):
+            shapes = cgutils.unpack_tuple(builder, context.make_array(given)(context, builder, args[0]).shape)
+        else:
+            shapes = arrays()._parse_shape(context, builder, given, args[0])
+        made, start, size = apart(context, builder, signature.return_type, shapes)
+        fill(context, builder, start, size, given, args[0])
+        return impl_ret_new_ref(context, builder, signature.return_type, made)
+    lower_builtin(function, types.Any)(generate)
+    lower_builtin(function, types.Any, types.Any)(generate)
 
 
-@intrinsic(prefer_literal=False)
-def apart(context, shape, dtype):
-    """`np.empty`, with ROOM bytes before and behind what it gives. ValueError, as NumPy's, if that is too large."""
-    from numba.core.typing.npydecl import parse_dtype, parse_shape  # what is found in the store starts without these
-    array = types.Array(parse_dtype(dtype), parse_shape(shape), "C")
-
-    def generate(context, builder, signature, args):
-        from numba.np import arrayobj  # as above
-        word = ir.IntType(64)
-        shapes = arrayobj._parse_shape(context, builder, signature.args[0], args[0])
-        step = word(context.get_abi_sizeof(context.get_data_type(array.dtype)))
-        strides: list = []
-        size, large = step, ir.IntType(1)(0)
-        for n in reversed(shapes):
-            strides.insert(0, size)
-            product = builder.smul_with_overflow(size, n)
-            size, large = builder.extract_value(product, 0), builder.or_(large, builder.extract_value(product, 1))
-        large = builder.or_(large, builder.icmp_signed(">", size, word((1 << 63) - 1 - 2 * ROOM)))
-        with builder.if_then(large, likely=False):
-            context.call_conv.return_user_exc(builder, ValueError, (TOO_LARGE,))
-        align = ir.IntType(32)(context.get_preferred_array_alignment(array.dtype))
-        memory = context.nrt.meminfo_alloc_aligned(builder, builder.add(size, word(2 * ROOM)), align)
-        found = builder.ptrtoint(context.nrt.meminfo_data(builder, memory), word)       # as a place in what was allocated:
-        start = builder.gep(memory, [builder.add(builder.sub(found, builder.ptrtoint(memory, word)), word(ROOM))])
-        made = context.make_array(array)(context, builder)
-        arrayobj.populate_array(made, builder.bitcast(start, context.get_data_type(array.dtype).as_pointer()),
-                                cgutils.pack_array(builder, shapes, ty=word), cgutils.pack_array(builder, strides, ty=word),
-                                step, memory)
-        return made._getvalue()
-    return array(shape, dtype), generate
+def with_zeros(context, builder, start, size, given, value) -> None:
+    cgutils.memset(builder, start, size, 0)
 
 
-@intrinsic
-def fill_with_zeros(context, array):
-    """Set the memory of a contiguous array to zero bytes."""
-    def generate(context, builder, signature, args):
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        cgutils.memset(builder, view.data, builder.mul(view.nitems, view.itemsize), 0)
-        return context.get_dummy_value()
-    return types.none(array), generate
+def with_elements(context, builder, start, size, given, value) -> None:
+    source = context.make_array(given)(context, builder, value)
+    cgutils.raw_memcpy(builder, start, builder.bitcast(source.data, start.type), size, ir.Constant(size.type, 1))
+
+
+fresh(empty, lambda *_: None)
+fresh(zeros, with_zeros)
+fresh(copied, with_elements)
 
 
 @intrinsic
@@ -139,53 +163,22 @@ def copy_to_start(context, out, array):
     return types.none(out, array), generate
 
 
-# Inlined: what LLVM knows of a fresh array, that nothing else points to it, is lost at the border of a function.
-@overload(empty, inline="always")
-def _empty(shape, dtype=np.float64):
-    def compiled(shape, dtype=np.float64):
-        array: Any = apart(shape, dtype)  # type: ignore[call-arg]
-        ask_for_huge_pages(array)
-        return array
-    return compiled
+@type_callable(assign)
+def _assigned(context):
+    return lambda out, value: types.none
 
 
-@overload(zeros, inline="always")
-def _zeros(shape, dtype=np.float64):
-    def compiled(shape, dtype=np.float64):
-        array: Any = apart(shape, dtype)  # type: ignore[call-arg]
-        ask_for_huge_pages(array)
-        fill_with_zeros(array)
-        return array
-    return compiled
-
-
-@overload(copied, inline="always")
-def _copied(array):
-    def compiled(array):
-        made: Any = apart(array.shape, array.dtype)  # type: ignore[call-arg]
-        ask_for_huge_pages(made)
-        copy_to_start(made, array)
-        return made
-    return compiled
-
-
-@overload(assign)
-def _assign(out, value):
-    def line(out, value):
-        for i in range(out.shape[0]):
-            out[i] = value[i]
-
-    def plane(out, value):
-        for i in range(out.shape[0]):
-            for j in range(out.shape[1]):
-                out[i, j] = value[i, j]
-
-    def space(out, value):
-        for i in range(out.shape[0]):
-            for j in range(out.shape[1]):
-                for k in range(out.shape[2]):
-                    out[i, j, k] = value[i, j, k]
-
-    def any_rank(out, value):
-        out[...] = value
-    return {1: line, 2: plane, 3: space}.get(out.ndim, any_rank)
+@lower_builtin(assign, types.Array, types.Array)
+def _assign(context, builder, signature, args):
+    kinds = signature.args
+    out, value = (context.make_array(kind)(context, builder, x) for kind, x in zip(kinds, args, strict=True))
+    if kinds[0].layout == kinds[1].layout != "A" and kinds[0].dtype == kinds[1].dtype:
+        cgutils.raw_memmove(builder, out.data, value.data, out.nitems, out.itemsize)
+        return context.get_dummy_value()
+    with cgutils.loop_nest(builder, cgutils.unpack_tuple(builder, out.shape), ir.IntType(64)) as index:
+        source, target = (cgutils.get_item_pointer(context, builder, kind, x, index)
+                          for kind, x in ((kinds[1], value), (kinds[0], out)))
+        element = arrays().load_item(context, builder, kinds[1], source)
+        element = context.cast(builder, element, kinds[1].dtype, kinds[0].dtype)
+        arrays().store_item(context, builder, kinds[0], element, target)
+    return context.get_dummy_value()

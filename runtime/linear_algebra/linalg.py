@@ -15,6 +15,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from ..failing import LinAlgErrorThere
+from ..machine_code.kept import stands_for
 from . import blas, small
 from .blas import _kept
 
@@ -32,7 +33,7 @@ def matmul_into(out: Any, a: Any, b: Any) -> None:
     np.matmul(a, b, out=out)
 
 
-@overload(matmul_into, jit_options=_STRICT)
+@stands_for(matmul_into)
 def _matmul_into(out, a, b):
     return _product(out, a, b, 0.0)
 
@@ -42,18 +43,17 @@ def add_matmul(out: Any, a: Any, b: Any) -> None:
     out += a @ b
 
 
-@overload(add_matmul, jit_options=_STRICT)
+@stands_for(add_matmul)
 def _add_matmul(out, a, b):
     return _product(out, a, b, 1.0)
 
 
 def _product(out, a, b, keep):
-    """The compiled form of out = a @ b + keep * out."""
+    """What computes out = a @ b + keep * out, and what it is given besides the arrays."""
     ranks = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
     if ranks not in _PRODUCTS:
         return None
-    product: Any = (_PRODUCTS if isinstance(a.dtype, types.Float | types.Complex) else _BY_LOOPS)[ranks]
-    return lambda out, a, b: product(out, a, b, keep)
+    return (_PRODUCTS if isinstance(a.dtype, types.Float | types.Complex) else _BY_LOOPS)[ranks], (keep,)
 
 
 def gram_into(out: Any, a: Any) -> None:
@@ -61,9 +61,9 @@ def gram_into(out: Any, a: Any) -> None:
     np.matmul(a.T, a, out=out)
 
 
-@overload(gram_into, jit_options=_STRICT)
+@stands_for(gram_into)
 def _gram_into(out, a):
-    return lambda out, a: blas.gram(out, a)
+    return blas.gram, ()
 
 
 @_kept
@@ -89,12 +89,12 @@ def _matrix_vector(out, a, b, keep):
         out[i] = total if keep == 0.0 else out[i] + total
 
 
-@register_jitable(**_STRICT)
+@_kept
 def _vector_matrix(out: Any, a: Any, b: Any, keep: float) -> None:
     _matrix_vector(out, b.T, a, keep)
 
 
-@register_jitable(**_STRICT)
+@_kept
 def _vector_matrix_product(out: Any, a: Any, b: Any, keep: float) -> None:
     blas.matrix_vector(out, b.T, a, keep)
 

@@ -18,12 +18,14 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import caching, cgutils, imputils, sigutils
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import lower_builtin
 
 from .apart import apart
 from .jit import CompiledFunction, Dispatcher, MachineCodeCache
 from .jit import config as numba_config
 
-__all__ = ["kept"]
+__all__ = ["kept", "stands_for"]
 
 KEPT_PREFIX = "autodiff_kept_"        # of the names of this package's functions in machine code that calls them
 _alive: list[Any] = []                # what the names stand for, which machine code may call as long as the process runs
@@ -129,3 +131,36 @@ def kept(function: Callable[..., Any]) -> Any:
     with contextlib.suppress(OSError, RuntimeError):            # RuntimeError: there is no place for it
         dispatcher._cache = _LibraryCache(dispatcher)
     return dispatcher
+
+
+def stands_for(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator of what chooses, from the types of arguments, (the kept function that compiled calls of `function` call,
+    numbers that it is given after them); or None, for types that `function` does not take.
+
+    An overload would do the same with a function of its own between the two, to be compiled for each layout of the arrays.
+    """
+    def record(choose: Callable[..., Any]) -> Callable[..., Any]:
+        @infer_global(function)
+        class Template(AbstractTemplate):
+            key = function
+
+            def generic(self, args: Any, kws: Any) -> Any:
+                found = None if kws else choose(*args)
+                if found is None:
+                    return None
+                callee, numbers = found
+                kind: Any = numba.types.Dispatcher(callee)
+                given = (*args, *(numba.typeof(x) for x in numbers))
+                return signature(kind.get_call_type(self.context, given, {}).return_type, *args)
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            callee, numbers = choose(*sig.args)
+            kind: Any = numba.types.Dispatcher(callee)
+            given = (*sig.args, *(numba.typeof(x) for x in numbers))
+            wanted = kind.get_call_type(context.typing_context, given, {})
+            values = [*args, *(context.get_constant(numba.typeof(x), x) for x in numbers)]
+            values = [context.cast(builder, v, a, b) for v, a, b in zip(values, given, wanted.args, strict=True)]
+            return context.get_function(kind, wanted)(builder, values)
+        lower_builtin(function, numba.types.VarArg(numba.types.Any))(generate)
+        return choose
+    return record

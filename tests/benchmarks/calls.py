@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from unittest import mock
 
 import numba
 import numpy as np
@@ -16,13 +14,14 @@ from autodiff import checkpoint, grad, value_and_grad
 from autodiff.operators.gradients import Gradient
 from autodiff.options import Options
 
+from .compiling import compiling
 from .forms import forms
 from .growth import growth
 from .segments import segments
 from .sparse import sparse
 from .suite import BENCHMARKS
 from .suite.elementwise import rosenbrock
-from .tools import jitted, paired
+from .tools import paired
 
 rosenbrock_jitted = numba.njit(error_model="numpy")(rosenbrock)
 
@@ -98,36 +97,6 @@ def first_call(quick: bool) -> None:
             seconds.append(float(done.stdout))
     print(f"{'first gradient, fresh process':34s} cold {seconds[0]:.2f} s   from the store {np.median(seconds[1:]):.2f} s   "
           "(beyond import numba)")
-
-
-COMPILED = ("atax", "symm by loops", "syrk by slices", "n-body", "Rosenbrock, long", "tridiagonal solve", "Levinson-Durbin",
-            "leapfrog by loops", "Gauss-Seidel", "game of life payoff", "soft dynamic time warping", "hidden Markov model",
-            "Jacobi 1-D by slices", "upwind advection", "covariance", "elementwise chain", "softmax cross-entropy",
-            "LU in place by loops", "Gram-Schmidt by columns", "mixture by loops 1k d10 K25", "MLP of 3 layers, batch 64",
-            "logistic regression", "RNN", "LSTM l2 c1024", "3mm", "kernel ridge regression", "power iteration")
-
-
-def compiling(quick: bool) -> None:
-    """Processor seconds from a function to its first gradient, for small arguments and with nothing stored; lines of its
-    text; Numba's own first call of the function, and the ratio."""
-    with tempfile.TemporaryDirectory() as store, mock.patch.dict(os.environ, AUTODIFF_CACHE_DIR=store):
-        grad(lambda x: np.sum(x * x))(np.ones(3))               # Numba's own start
-        for name in COMPILED[4:5] if quick else COMPILED:
-            program = BENCHMARKS[name]
-            args = program.arguments(True)
-            start = time.process_time()
-            gradient = value_and_grad(program.function, wrt=program.wrt)
-            gradient(*args)
-            first = time.process_time() - start
-            args, function = program.arguments(True), jitted(program.function, numba)
-            start = time.process_time()
-            try:
-                function(*args)
-                own = time.process_time() - start
-            except (numba.core.errors.NumbaError, TypeError, NotImplementedError):      # Numba refuses what NumPy runs
-                own = float("nan")
-            lines = gradient.source.count("\n")
-            print(f"{name:34s} {first:5.2f} s  {lines:4d} lines  Numba {own:5.2f} s  {first / own:5.2f}", flush=True)
 
 
 def tensors(quick: bool) -> None:

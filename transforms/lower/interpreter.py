@@ -79,6 +79,7 @@ class Lowered:
     changed: dict = field(default_factory=dict)     # without what `is` asks of: (name, steps) -> its array, else None
     offset: int = 0                 # leading arguments that a partial application or a method holds
     seconds: float = 0.0            # what lowering took
+    cut: bool = False               # whether it may be cut in pieces where it is long
     written_out: dict = field(default_factory=dict)             # loops with a copy of their body an item -> how many copies
 
 
