@@ -11,11 +11,9 @@ from typing import Any
 
 import scipy.fft
 from numba import objmode
-from numba.extending import overload
 
 from .linear_algebra.complex_linalg import whole
-from .linear_algebra.linalg import _STRICT
-from .machine_code.kept import kept as _kept
+from .machine_code.kept import kept_for
 
 
 def fft_into(out: Any, x: Any, axes: int, sign: int) -> None:
@@ -27,12 +25,7 @@ def fft_into(out: Any, x: Any, axes: int, sign: int) -> None:
         whole(out)[...] = transform(z, axes=chosen, norm="backward" if sign < 0 else "forward")
 
 
-@overload(fft_into, jit_options=_STRICT)
-def _fft_into(out, x, axes, sign):
-    return lambda out, x, axes, sign: _fft(out, x, axes, sign)
-
-
-@_kept
+@kept_for(fft_into)
 def _fft(out, x, axes, sign):
     with objmode():
         fft_into(out, x, axes, sign)
@@ -44,12 +37,7 @@ def rfft_into(out: Any, x: Any) -> None:
         whole(out)[...] = scipy.fft.rfft(x)
 
 
-@overload(rfft_into, jit_options=_STRICT)
-def _rfft_into(out, x):
-    return lambda out, x: _rfft(out, x)
-
-
-@_kept
+@kept_for(rfft_into)
 def _rfft(out, x):
     with objmode():
         rfft_into(out, x)
@@ -65,12 +53,7 @@ def irfft_into(out: Any, x: Any) -> None:
         out[...] = scipy.fft.irfft(whole(x), n=out.shape[-1], norm="forward")
 
 
-@overload(irfft_into, jit_options=_STRICT)
-def _irfft_into(out, x):
-    return lambda out, x: _irfft(out, x)
-
-
-@_kept
+@kept_for(irfft_into)
 def _irfft(out, x):
     with objmode():
         irfft_into(out, x)

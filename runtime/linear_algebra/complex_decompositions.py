@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from ..machine_code.kept import kept_for
 from ..memory import assign
 from . import decompositions
 from .complex_linalg import whole
@@ -38,12 +39,10 @@ def complex_eigh(a: Any) -> Any:
     return w.real, in_pairs(v, a)
 
 
-@overload(complex_eigh, jit_options=_STRICT)
+@kept_for(complex_eigh, as_they_lie=True)
 def _complex_eigh(a):
-    def compiled(a):
-        w, v = _hermitian(whole(a))
-        return w, in_pairs(v, a)
-    return compiled
+    w, v = _hermitian(whole(a))
+    return w, in_pairs(v, a)
 
 
 def complex_svd(a: Any) -> Any:
@@ -52,12 +51,10 @@ def complex_svd(a: Any) -> Any:
     return in_pairs(u, a), s.real, in_pairs(vh, a)
 
 
-@overload(complex_svd, jit_options=_STRICT)
+@kept_for(complex_svd, as_they_lie=True)
 def _complex_svd(a):
-    def compiled(a):
-        u, s, vh = _singular(whole(a))
-        return in_pairs(u, a), s, in_pairs(vh, a)
-    return compiled
+    u, s, vh = _singular(whole(a))
+    return in_pairs(u, a), s, in_pairs(vh, a)
 
 
 def complex_qr(a: Any) -> Any:
@@ -66,12 +63,10 @@ def complex_qr(a: Any) -> Any:
     return in_pairs(q, a), in_pairs(r, a)
 
 
-@overload(complex_qr, jit_options=_STRICT)
+@kept_for(complex_qr, as_they_lie=True)
 def _complex_qr(a):
-    def compiled(a):
-        q, r = _orthogonal(whole(a))
-        return in_pairs(q, a), in_pairs(r, a)
-    return compiled
+    q, r = _orthogonal(whole(a))
+    return in_pairs(q, a), in_pairs(r, a)
 
 
 def complex_pinv_into(out: Any, a: Any, rcond: float) -> None:
@@ -79,9 +74,9 @@ def complex_pinv_into(out: Any, a: Any, rcond: float) -> None:
     whole(out)[...] = decompositions.pinv(whole(a), rcond)
 
 
-@overload(complex_pinv_into, jit_options=_STRICT)
+@kept_for(complex_pinv_into, as_they_lie=True)
 def _complex_pinv_into(out, a, rcond):
-    return lambda out, a, rcond: assign(whole(out), _pseudo_inverse(whole(a), rcond))
+    assign(whole(out), _pseudo_inverse(whole(a), rcond))
 
 
 @_kept

@@ -7,16 +7,20 @@ raises `np.linalg.LinAlgError` where NumPy does. A matrix with nan or infinity i
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
+from ..machine_code.kept import kept, kept_for, stands_for
 from ..memory import assign
 from . import blas, linalg
 from .blas import _SMALL, _kept
 from .linalg import _STRICT
+
+_kept_c = functools.partial(kept, as_they_lie=True)
 
 _WHOLE = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}
 
@@ -37,7 +41,7 @@ def complex_matmul_into(out: Any, a: Any, b: Any) -> None:
     linalg.matmul_into(whole(out), whole(a), whole(b))
 
 
-@overload(complex_matmul_into, jit_options=_STRICT)
+@stands_for(complex_matmul_into)
 def _complex_matmul_into(out, a, b):
     return _as_they_are(a, b, 0.0)
 
@@ -47,22 +51,32 @@ def add_complex_matmul(out: Any, a: Any, b: Any) -> None:
     linalg.add_matmul(whole(out), whole(a), whole(b))
 
 
-@overload(add_complex_matmul, jit_options=_STRICT)
+@stands_for(add_complex_matmul)
 def _add_complex_matmul(out, a, b):
     return _as_they_are(a, b, 1.0)
 
 
 def _as_they_are(a, b, keep):
-    """The compiled form of out = a @ b + keep * out."""
-    product: Any = linalg.add_matmul if keep else linalg.matmul_into
-    if a.ndim == b.ndim == 3:
-        def compiled(out, a, b):
-            if not _small_product(out, a, b, False, False, keep):
-                product(whole(out), whole(a), whole(b))
+    """What computes out = a @ b + keep * out, and what it is given besides the arrays."""
+    return (_of_matrices if a.ndim == b.ndim == 3 else _of_a_vector), (keep,)
+
+
+@_kept_c
+def _of_matrices(out, a, b, keep):
+    if _small_product(out, a, b, False, False, keep):
+        return
+    if keep == 0.0:
+        linalg.matmul_into(whole(out), whole(a), whole(b))
     else:
-        def compiled(out, a, b):
-            product(whole(out), whole(a), whole(b))
-    return compiled
+        linalg.add_matmul(whole(out), whole(a), whole(b))
+
+
+@_kept_c
+def _of_a_vector(out, a, b, keep):
+    if keep == 0.0:
+        linalg.matmul_into(whole(out), whole(a), whole(b))
+    else:
+        linalg.add_matmul(whole(out), whole(a), whole(b))
 
 
 def complex_matmul_cn_into(out: Any, a: Any, b: Any) -> None:
@@ -70,7 +84,7 @@ def complex_matmul_cn_into(out: Any, a: Any, b: Any) -> None:
     linalg.matmul_into(whole(out), whole(a).conj().T, whole(b))
 
 
-@overload(complex_matmul_cn_into, jit_options=_STRICT)
+@stands_for(complex_matmul_cn_into)
 def _complex_matmul_cn_into(out, a, b):
     return _with_first(b, 0.0)
 
@@ -80,16 +94,19 @@ def add_complex_matmul_cn(out: Any, a: Any, b: Any) -> None:
     linalg.add_matmul(whole(out), whole(a).conj().T, whole(b))
 
 
-@overload(add_complex_matmul_cn, jit_options=_STRICT)
+@stands_for(add_complex_matmul_cn)
 def _add_complex_matmul_cn(out, a, b):
     return _with_first(b, 1.0)
 
 
 def _with_first(b, keep):
-    """The compiled form of out = a.conj().T @ b + keep * out."""
-    if b.ndim == 2:
-        return lambda out, a, b: _product(_column(out), a, _column(b), True, False, keep)
-    return lambda out, a, b: _product(out, a, b, True, False, keep)
+    """What computes out = a.conj().T @ b + keep * out, and what it is given besides the arrays."""
+    return (_with_a_column, (keep,)) if b.ndim == 2 else (_product, (True, False, keep))
+
+
+@_kept_c
+def _with_a_column(out, a, b, keep):
+    _product(_column(out), a, _column(b), True, False, keep)
 
 
 def complex_matmul_nc_into(out: Any, a: Any, b: Any) -> None:
@@ -97,9 +114,9 @@ def complex_matmul_nc_into(out: Any, a: Any, b: Any) -> None:
     linalg.matmul_into(whole(out), whole(a), whole(b).conj().T)
 
 
-@overload(complex_matmul_nc_into, jit_options=_STRICT)
+@stands_for(complex_matmul_nc_into)
 def _complex_matmul_nc_into(out, a, b):
-    return lambda out, a, b: _product(out, a, b, False, True, 0.0)
+    return _product, (False, True, 0.0)
 
 
 def add_complex_matmul_nc(out: Any, a: Any, b: Any) -> None:
@@ -107,12 +124,12 @@ def add_complex_matmul_nc(out: Any, a: Any, b: Any) -> None:
     linalg.add_matmul(whole(out), whole(a), whole(b).conj().T)
 
 
-@overload(add_complex_matmul_nc, jit_options=_STRICT)
+@stands_for(add_complex_matmul_nc)
 def _add_complex_matmul_nc(out, a, b):
-    return lambda out, a, b: _product(out, a, b, False, True, 1.0)
+    return _product, (False, True, 1.0)
 
 
-@register_jitable(**_STRICT)
+@_kept_c
 def _product(out, a, b, first, second, keep):
     """out = a b + keep out; first, second: with the conjugate transpose of a, of b in its place."""
     if not _small_product(out, a, b, first, second, keep):
@@ -154,9 +171,9 @@ def complex_solve_into(out: Any, a: Any, b: Any) -> None:
     whole(out)[...] = linalg.solve(whole(a), whole(b))
 
 
-@overload(complex_solve_into, jit_options=_STRICT)
+@kept_for(complex_solve_into, as_they_lie=True)
 def _complex_solve_into(out, a, b):
-    return lambda out, a, b: assign(whole(out), linalg.solve(whole(a), whole(b)))
+    assign(whole(out), linalg.solve(whole(a), whole(b)))
 
 
 def complex_inv_into(out: Any, a: Any) -> None:
@@ -164,9 +181,9 @@ def complex_inv_into(out: Any, a: Any) -> None:
     whole(out)[...] = linalg.inv(whole(a))
 
 
-@overload(complex_inv_into, jit_options=_STRICT)
+@kept_for(complex_inv_into, as_they_lie=True)
 def _complex_inv_into(out, a):
-    return lambda out, a: assign(whole(out), linalg.inv(whole(a)))
+    assign(whole(out), linalg.inv(whole(a)))
 
 
 def complex_det_into(out: Any, a: Any) -> None:
@@ -175,13 +192,11 @@ def complex_det_into(out: Any, a: Any) -> None:
     out[0], out[1] = value.real, value.imag
 
 
-@overload(complex_det_into, jit_options=_STRICT)
+@kept_for(complex_det_into, as_they_lie=True)
 def _complex_det_into(out, a):
-    def compiled(out, a):
-        value = linalg.det(whole(a))
-        out[0] = value.real
-        out[1] = value.imag
-    return compiled
+    value = linalg.det(whole(a))
+    out[0] = value.real
+    out[1] = value.imag
 
 
 def complex_slogdet_into(out: Any, a: Any) -> None:
@@ -191,14 +206,12 @@ def complex_slogdet_into(out: Any, a: Any) -> None:
     out[0], out[1], out[2] = sign.real, sign.imag, logarithm
 
 
-@overload(complex_slogdet_into, jit_options=_STRICT)
+@kept_for(complex_slogdet_into, as_they_lie=True)
 def _complex_slogdet_into(out, a):
-    def compiled(out, a):
-        sign, logarithm = linalg.slogdet(whole(a))
-        out[0] = sign.real
-        out[1] = sign.imag
-        out[2] = logarithm.real
-    return compiled
+    sign, logarithm = linalg.slogdet(whole(a))
+    out[0] = sign.real
+    out[1] = sign.imag
+    out[2] = logarithm.real
 
 
 def complex_cholesky_into(out: Any, a: Any) -> None:
@@ -209,9 +222,9 @@ def complex_cholesky_into(out: Any, a: Any) -> None:
     whole(out)[...] = linalg.cholesky(whole(a))
 
 
-@overload(complex_cholesky_into, jit_options=_STRICT)
+@kept_for(complex_cholesky_into, as_they_lie=True)
 def _complex_cholesky_into(out, a):
-    return lambda out, a: assign(whole(out), linalg.cholesky(whole(a)))
+    assign(whole(out), linalg.cholesky(whole(a)))
 
 
 __all__ = ["add_complex_matmul", "add_complex_matmul_cn", "add_complex_matmul_nc", "complex_cholesky_into",

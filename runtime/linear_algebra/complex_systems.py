@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import overload
-
+from ..machine_code.kept import kept_for
 from ..memory import assign
 from . import lapack, matrix_functions
 from .complex_decompositions import in_pairs
 from .complex_linalg import whole
-from .linalg import _STRICT
 
 
 def complex_solve_triangular_into(out: Any, a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> None:
@@ -19,9 +17,9 @@ def complex_solve_triangular_into(out: Any, a: Any, b: Any, lower: bool, trans: 
     whole(out)[...] = lapack.solve_triangular(whole(a), whole(b), lower, trans, unit)
 
 
-@overload(complex_solve_triangular_into, jit_options=_STRICT)
+@kept_for(complex_solve_triangular_into, as_they_lie=True)
 def _complex_solve_triangular_into(out, a, b, lower, trans, unit):
-    return lambda out, a, b, lower, trans, unit: assign(whole(out), lapack.solve_triangular(
+    assign(whole(out), lapack.solve_triangular(
         whole(a), whole(b), lower, trans, unit))
 
 
@@ -31,12 +29,10 @@ def complex_lu_factor(a: Any) -> tuple[Any, Any]:
     return in_pairs(packed, a), pivots
 
 
-@overload(complex_lu_factor, jit_options=_STRICT)
+@kept_for(complex_lu_factor, as_they_lie=True)
 def _complex_lu_factor(a):
-    def compiled(a):
-        packed, pivots = lapack.lu_factor(whole(a))
-        return in_pairs(packed, a), pivots
-    return compiled
+    packed, pivots = lapack.lu_factor(whole(a))
+    return in_pairs(packed, a), pivots
 
 
 def complex_solve_banded_into(out: Any, ab: Any, b: Any, below: int, above: int) -> None:
@@ -44,9 +40,9 @@ def complex_solve_banded_into(out: Any, ab: Any, b: Any, below: int, above: int)
     whole(out)[...] = lapack.solve_banded(whole(ab), whole(b), below, above)
 
 
-@overload(complex_solve_banded_into, jit_options=_STRICT)
+@kept_for(complex_solve_banded_into, as_they_lie=True)
 def _complex_solve_banded_into(out, ab, b, below, above):
-    return lambda out, ab, b, below, above: assign(whole(out), lapack.solve_banded(whole(ab), whole(b), below, above))
+    assign(whole(out), lapack.solve_banded(whole(ab), whole(b), below, above))
 
 
 def complex_expm_into(out: Any, a: Any) -> None:
@@ -54,9 +50,9 @@ def complex_expm_into(out: Any, a: Any) -> None:
     whole(out)[...] = matrix_functions.expm(whole(a))
 
 
-@overload(complex_expm_into, jit_options=_STRICT)
+@kept_for(complex_expm_into, as_they_lie=True)
 def _complex_expm_into(out, a):
-    return lambda out, a: assign(whole(out), matrix_functions.expm(whole(a)))
+    assign(whole(out), matrix_functions.expm(whole(a)))
 
 
 def complex_expm_frechet_into(out: Any, a: Any, e: Any) -> None:
@@ -64,9 +60,9 @@ def complex_expm_frechet_into(out: Any, a: Any, e: Any) -> None:
     whole(out)[...] = matrix_functions.expm_frechet(whole(a), whole(e))
 
 
-@overload(complex_expm_frechet_into, jit_options=_STRICT)
+@kept_for(complex_expm_frechet_into, as_they_lie=True)
 def _complex_expm_frechet_into(out, a, e):
-    return lambda out, a, e: assign(whole(out), matrix_functions.expm_frechet(whole(a), whole(e)))
+    assign(whole(out), matrix_functions.expm_frechet(whole(a), whole(e)))
 
 
 __all__ = ["complex_expm_frechet_into", "complex_expm_into", "complex_lu_factor", "complex_solve_banded_into",

@@ -13,7 +13,7 @@ import scipy.linalg
 from numba.extending import overload
 
 from ..failing import LinAlgErrorThere
-from ..machine_code.kept import kept as _kept
+from ..machine_code.kept import kept_for
 from .lapack import routine
 from .linalg import _STRICT, _check_square, _is_finite_matrix
 
@@ -26,15 +26,13 @@ def eigh(a: Any) -> Any:
     return tuple(np.linalg.eigh(a))
 
 
-@overload(eigh, jit_options=_STRICT)
+@kept_for(eigh)
 def _eigh(a):
-    def compiled(a):
-        _check_square(a)
-        if not _is_finite_matrix(a):
-            return np.full(a.shape[0], np.nan, a.dtype), np.full(a.shape, np.nan, a.dtype)
-        w, v = np.linalg.eigh(np.ascontiguousarray(a))
-        return w, np.ascontiguousarray(v)
-    return compiled
+    _check_square(a)
+    if not _is_finite_matrix(a):
+        return np.full(a.shape[0], np.nan, a.dtype), np.full(a.shape, np.nan, a.dtype)
+    w, v = np.linalg.eigh(np.ascontiguousarray(a))
+    return w, np.ascontiguousarray(v)
 
 
 _SYEVR = routine("syevr", 21, "sd")
@@ -48,12 +46,7 @@ def syevr(a: Any, lower: bool) -> Any:
     return w, np.ascontiguousarray(v)
 
 
-@overload(syevr, jit_options=_STRICT)
-def _syevr(a, lower):
-    return lambda a, lower: _robust(a, lower)
-
-
-@_kept
+@kept_for(syevr)
 def _robust(a, lower):
     _check_square(a)
     if not _is_finite_matrix(a):
@@ -101,16 +94,14 @@ def svd(a: Any) -> Any:
     return tuple(np.linalg.svd(a, full_matrices=False))
 
 
-@overload(svd, jit_options=_STRICT)
+@kept_for(svd)
 def _svd(a):
-    def compiled(a):
-        k = min(a.shape[0], a.shape[1])
-        if not _is_finite_matrix(a):
-            return (np.full((a.shape[0], k), np.nan, a.dtype), np.full(k, np.nan, a.dtype),
-                    np.full((k, a.shape[1]), np.nan, a.dtype))
-        u, s, vh = np.linalg.svd(np.ascontiguousarray(a), False)
-        return np.ascontiguousarray(u), s, np.ascontiguousarray(vh)
-    return compiled
+    k = min(a.shape[0], a.shape[1])
+    if not _is_finite_matrix(a):
+        return (np.full((a.shape[0], k), np.nan, a.dtype), np.full(k, np.nan, a.dtype),
+                np.full((k, a.shape[1]), np.nan, a.dtype))
+    u, s, vh = np.linalg.svd(np.ascontiguousarray(a), False)
+    return np.ascontiguousarray(u), s, np.ascontiguousarray(vh)
 
 
 def qr(a: Any) -> Any:
@@ -121,15 +112,13 @@ def qr(a: Any) -> Any:
     return tuple(np.linalg.qr(a))
 
 
-@overload(qr, jit_options=_STRICT)
+@kept_for(qr)
 def _qr(a):
-    def compiled(a):
-        if not _is_finite_matrix(a):
-            k = min(a.shape[0], a.shape[1])
-            return np.full((a.shape[0], k), np.nan, a.dtype), np.full((k, a.shape[1]), np.nan, a.dtype)
-        q, r = np.linalg.qr(np.ascontiguousarray(a))
-        return np.ascontiguousarray(q), np.ascontiguousarray(r)
-    return compiled
+    if not _is_finite_matrix(a):
+        k = min(a.shape[0], a.shape[1])
+        return np.full((a.shape[0], k), np.nan, a.dtype), np.full((k, a.shape[1]), np.nan, a.dtype)
+    q, r = np.linalg.qr(np.ascontiguousarray(a))
+    return np.ascontiguousarray(q), np.ascontiguousarray(r)
 
 
 def pinv(a: Any, rcond: float) -> Any:
@@ -139,13 +128,11 @@ def pinv(a: Any, rcond: float) -> Any:
     return np.linalg.pinv(a, rcond)
 
 
-@overload(pinv, jit_options=_STRICT)
+@kept_for(pinv)
 def _pinv(a, rcond):
-    def compiled(a, rcond):
-        if not _is_finite_matrix(a):
-            return np.full((a.shape[1], a.shape[0]), np.nan, a.dtype)
-        return np.ascontiguousarray(np.linalg.pinv(np.ascontiguousarray(a), rcond))
-    return compiled
+    if not _is_finite_matrix(a):
+        return np.full((a.shape[1], a.shape[0]), np.nan, a.dtype)
+    return np.ascontiguousarray(np.linalg.pinv(np.ascontiguousarray(a), rcond))
 
 
 __all__ = ["eigh", "pinv", "qr", "svd", "syevr"]

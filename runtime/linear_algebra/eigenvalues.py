@@ -12,6 +12,7 @@ import numpy as np
 from numba.extending import overload
 
 from ..failing import LinAlgErrorThere
+from ..machine_code.kept import kept_for
 from .complex_decompositions import in_pairs
 from .complex_linalg import whole
 from .lapack import routine
@@ -37,22 +38,18 @@ def complex_eig(a: Any) -> Any:
     return in_pairs(w, a), in_pairs(v, a)
 
 
-@overload(eig, jit_options=_STRICT)
+@kept_for(eig)
 def _eig(a):
-    def compiled(a):
-        _check(a)
-        return _real(np.ascontiguousarray(a.T))
-    return compiled
+    _check(a)
+    return _call_real(np.ascontiguousarray(a.T))
 
 
-@overload(complex_eig, jit_options=_STRICT)
+@kept_for(complex_eig, as_they_lie=True)
 def _complex_eig(a):
-    def compiled(a):
-        matrix = whole(a)
-        _check(matrix)
-        w, v = _complex(np.ascontiguousarray(matrix.T))
-        return in_pairs(w, a), in_pairs(v, a)
-    return compiled
+    matrix = whole(a)
+    _check(matrix)
+    w, v = _call_complex(np.ascontiguousarray(matrix.T))
+    return in_pairs(w, a), in_pairs(v, a)
 
 
 @_kept
@@ -60,16 +57,6 @@ def _check(a):
     _check_square(a)
     if not _is_finite_matrix(a):
         raise LinAlgErrorThere("Array must not contain infs or NaNs")
-
-
-@_kept
-def _real(columns):
-    return _call_real(columns)
-
-
-@_kept
-def _complex(columns):
-    return _call_complex(columns)
 
 
 def _call_real(columns):

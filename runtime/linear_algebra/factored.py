@@ -14,6 +14,7 @@ import scipy.linalg
 from numba.extending import overload
 
 from ..failing import LinAlgErrorThere
+from ..machine_code.kept import kept_for, stands_for
 from ..memory import assign
 from . import small
 from .lapack import call_getrf, routine
@@ -31,12 +32,7 @@ def factored(a: Any) -> tuple[Any, Any]:
     return np.ascontiguousarray(packed.T), pivots.astype(np.int64)
 
 
-@overload(factored, jit_options=_STRICT)
-def _factored(a):
-    return lambda a: _factors(a)
-
-
-@_kept
+@kept_for(factored)
 def _factors(a):
     if not _is_finite_matrix(a):
         return np.full(a.shape, np.nan, a.dtype), np.arange(a.shape[0])
@@ -56,11 +52,9 @@ def solve_factored_into(out: Any, factors: Any, pivots: Any, b: Any, trans: bool
     out[...] = getrs(factors.T, pivots, b, trans=int(trans))[0] if out.size else 0.0
 
 
-@overload(solve_factored_into, jit_options=_STRICT)
+@stands_for(solve_factored_into)
 def _solve_factored_into(out, factors, pivots, b, trans):
-    if b.ndim == 1:
-        return lambda out, factors, pivots, b, trans: _vector(out, factors, pivots, b, trans)
-    return lambda out, factors, pivots, b, trans: _matrix(out, factors, pivots, b, trans)
+    return (_vector if b.ndim == 1 else _matrix), ()
 
 
 @_kept

@@ -19,7 +19,8 @@ from scipy.linalg import cython_lapack
 
 from .. import capsules
 from ..failing import LinAlgErrorThere
-from .linalg import _STRICT, _kept
+from ..machine_code.kept import kept_for
+from .linalg import _STRICT
 
 
 def routine(name: str, count: int, letters: str = "sdcz") -> Any:
@@ -47,12 +48,7 @@ def solve_triangular(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> An
     return scipy.linalg.solve_triangular(a, b, trans=int(trans), lower=lower, unit_diagonal=unit, check_finite=False)
 
 
-@overload(solve_triangular, jit_options=_STRICT)
-def _solve_triangular(a, b, lower, trans, unit):
-    return lambda a, b, lower, trans, unit: _triangular(a, b, lower, trans, unit)
-
-
-@_kept
+@kept_for(solve_triangular)
 def _triangular(a, b, lower, trans, unit):
     return _call_trtrs(a, b, lower, trans, unit)
 
@@ -87,12 +83,7 @@ def lu_factor(a: Any) -> tuple[Any, Any]:
     return np.ascontiguousarray(packed), pivots.astype(np.int64)
 
 
-@overload(lu_factor, jit_options=_STRICT)
-def _lu_factor(a):
-    return lambda a: _factors(a)
-
-
-@_kept
+@kept_for(lu_factor)
 def _factors(a):
     columns, pivots = call_getrf(a)
     return np.ascontiguousarray(columns.T), pivots
@@ -125,12 +116,7 @@ def solve_banded(ab: Any, b: Any, below: int, above: int) -> Any:
     return scipy.linalg.solve_banded((below, above), ab, b, check_finite=False)
 
 
-@overload(solve_banded, jit_options=_STRICT)
-def _solve_banded(ab, b, below, above):
-    return lambda ab, b, below, above: _banded(ab, b, below, above)
-
-
-@_kept
+@kept_for(solve_banded)
 def _banded(ab, b, below, above):
     return _call_gbsv(ab, b, below, above)
 

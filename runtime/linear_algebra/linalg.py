@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from ..failing import LinAlgErrorThere
-from ..machine_code.kept import stands_for
+from ..machine_code.kept import kept_for, stands_for
 from . import blas, small
 from .blas import _kept
 
@@ -110,16 +110,25 @@ def solve(a: Any, b: Any) -> Any:
     return np.linalg.solve(a, b)
 
 
-@overload(solve, jit_options=_STRICT)
+@stands_for(solve)
 def _solve(a, b):
-    is_finite = _is_finite_vector if getattr(b, "ndim", 0) == 1 else _is_finite_matrix
+    return (_solve_vector if b.ndim == 1 else _solve_matrix), ()
 
-    def compiled(a, b):
-        if not (_is_finite_matrix(a) and is_finite(b)):
-            _check_square(a)
-            return np.full(b.shape, np.nan, b.dtype)
-        return _solution(a, b)
-    return compiled
+
+@_kept
+def _solve_vector(a, b):
+    if not (_is_finite_matrix(a) and _is_finite_vector(b)):
+        _check_square(a)
+        return np.full(b.shape, np.nan, b.dtype)
+    return _solution(a, b)
+
+
+@_kept
+def _solve_matrix(a, b):
+    if not (_is_finite_matrix(a) and _is_finite_matrix(b)):
+        _check_square(a)
+        return np.full(b.shape, np.nan, b.dtype)
+    return _solution(a, b)
 
 
 @_kept
@@ -148,18 +157,11 @@ def inv(a: Any) -> Any:
     return np.linalg.inv(a)
 
 
-@overload(inv, jit_options=_STRICT)
-def _inv(a):
-    def compiled(a):
-        if not _is_finite_matrix(a):
-            _check_square(a)
-            return np.full(a.shape, np.nan, a.dtype)
-        return _inverse(a)
-    return compiled
-
-
-@_kept
+@kept_for(inv)
 def _inverse(a):
+    if not _is_finite_matrix(a):
+        _check_square(a)
+        return np.full(a.shape, np.nan, a.dtype)
     x, found = np.empty((0, 0), a.dtype), True
     if small.fits(a):
         factors, pivots = small.lu(a)
@@ -190,13 +192,11 @@ def is_invertible(a: Any) -> float:
     return _takes(np.linalg.inv, a)
 
 
-@overload(is_invertible, jit_options=_STRICT)
+@kept_for(is_invertible)
 def _is_invertible(a):
-    def compiled(a):
-        if small.fits(a):
-            return 1.0 if not _is_finite_matrix(a) or small.is_regular(small.lu(a)[0]) else 0.0
-        return 0.0 if np.linalg.slogdet(np.ascontiguousarray(a))[0] == 0.0 else 1.0
-    return compiled
+    if small.fits(a):
+        return 1.0 if not _is_finite_matrix(a) or small.is_regular(small.lu(a)[0]) else 0.0
+    return 0.0 if np.linalg.slogdet(np.ascontiguousarray(a))[0] == 0.0 else 1.0
 
 
 def is_positive_definite(a: Any) -> float:
@@ -204,17 +204,15 @@ def is_positive_definite(a: Any) -> float:
     return _takes(np.linalg.cholesky, a)
 
 
-@overload(is_positive_definite, jit_options=_STRICT)
+@kept_for(is_positive_definite)
 def _is_positive_definite(a):
-    def compiled(a):
-        if not _is_finite_matrix(a):
-            return 1.0
-        try:
-            _factor(a)
-        except Exception:
-            return 0.0
+    if not _is_finite_matrix(a):
         return 1.0
-    return compiled
+    try:
+        _factor(a)
+    except Exception:
+        return 0.0
+    return 1.0
 
 
 def cholesky(a: Any) -> Any:
@@ -225,9 +223,9 @@ def cholesky(a: Any) -> Any:
     return np.linalg.cholesky(a)
 
 
-@overload(cholesky, jit_options=_STRICT)
+@kept_for(cholesky)
 def _cholesky(a):
-    return lambda a: _factor(a)
+    return _factor(a)
 
 
 def _factor(a):
@@ -266,21 +264,12 @@ def det(a: Any) -> Any:
     return np.linalg.det(a)
 
 
-@overload(det, jit_options=_STRICT)
-def _det(a):
-    def compiled(a):
-        if not _is_finite_matrix(a):
-            _check_square(a)
-            return a.dtype.type(np.nan)
-        return a.dtype.type(_determinant(a))
-    return compiled
-
-
-@_kept
+@kept_for(det)
 def _determinant(a):
-    if small.fits(a):
-        return small.determinant(a)
-    return np.linalg.det(a)
+    if not _is_finite_matrix(a):
+        _check_square(a)
+        return a.dtype.type(np.nan)
+    return a.dtype.type(small.determinant(a) if small.fits(a) else np.linalg.det(a))
 
 
 def slogdet(a: Any) -> tuple[Any, Any]:
@@ -289,20 +278,13 @@ def slogdet(a: Any) -> tuple[Any, Any]:
     return sign, logarithm
 
 
-@overload(slogdet, jit_options=_STRICT)
-def _slogdet(a):
-    def compiled(a):
-        if not _is_finite_matrix(a):
-            _check_square(a)
-            return a.dtype.type(1), a.dtype.type(np.nan)
-        sign, logarithm = _log_determinant(a)
-        return a.dtype.type(sign), a.dtype.type(logarithm)
-    return compiled
-
-
-@_kept
+@kept_for(slogdet)
 def _log_determinant(a):
-    return np.linalg.slogdet(a)
+    if not _is_finite_matrix(a):
+        _check_square(a)
+        return a.dtype.type(1), a.dtype.type(np.nan)
+    sign, logarithm = np.linalg.slogdet(a)
+    return a.dtype.type(sign), a.dtype.type(logarithm)
 
 
 @register_jitable(**_STRICT)
@@ -335,9 +317,9 @@ def argsort(a: Any) -> Any:
     return np.argsort(a, kind="stable")
 
 
-@overload(argsort, jit_options=_STRICT)
+@kept_for(argsort)
 def _argsort(a):
-    return lambda a: np.argsort(a, kind="mergesort")            # which is stable
+    return np.argsort(a, kind="mergesort")              # which is stable
 
 
 def searchsorted(a: Any, v: Any, side: str = "left") -> Any:

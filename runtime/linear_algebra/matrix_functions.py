@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numba.extending import overload
 
-from .linalg import _STRICT, _check_square, _is_finite_matrix, _kept, _solution
+from ..machine_code.kept import kept_for
+from .linalg import _check_square, _is_finite_matrix, _kept, _solution
 
 
 def expm(a: Any) -> Any:
@@ -33,25 +33,21 @@ def expm_frechet(a: Any, e: Any) -> Any:
     return scipy.linalg.expm_frechet(a, e, compute_expm=False, check_finite=False).astype(a.dtype)
 
 
-@overload(expm, jit_options=_STRICT)
+@kept_for(expm)
 def _expm(a):
-    def compiled(a):
-        _check_square(a)
-        if not _is_finite_matrix(a):
-            return np.full(a.shape, np.nan, a.dtype)
-        matrix = np.ascontiguousarray(a)
-        return _exponential(matrix, matrix, False)
-    return compiled
+    _check_square(a)
+    if not _is_finite_matrix(a):
+        return np.full(a.shape, np.nan, a.dtype)
+    matrix = np.ascontiguousarray(a)
+    return _exponential(matrix, matrix, False)
 
 
-@overload(expm_frechet, jit_options=_STRICT)
+@kept_for(expm_frechet)
 def _expm_frechet(a, e):
-    def compiled(a, e):
-        _check_square(a)
-        if not (_is_finite_matrix(a) and _is_finite_matrix(e)):
-            return np.full(a.shape, np.nan, a.dtype)
-        return _exponential(np.ascontiguousarray(a), np.ascontiguousarray(e), True)
-    return compiled
+    _check_square(a)
+    if not (_is_finite_matrix(a) and _is_finite_matrix(e)):
+        return np.full(a.shape, np.nan, a.dtype)
+    return _exponential(np.ascontiguousarray(a), np.ascontiguousarray(e), True)
 
 
 _REACH, _REACH_OF_SLOPE = 5.371920351148152, 4.74      # the 1-norms up to which order 13 does

@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numba import objmode
-from numba.extending import overload
 
 from ..failing import LinAlgErrorThere
-from ..machine_code.kept import kept as _kept
+from ..machine_code.kept import kept_for
 from .complex_linalg import whole
-from .linalg import _STRICT
 
 
 def sqrtm_into(out: Any, a: Any) -> None:
@@ -71,45 +69,25 @@ def solve_sylvester_into(out: Any, a: Any, b: Any, q: Any) -> None:
     out[...] = scale * (u @ x @ v.conj().T)
 
 
-@overload(sqrtm_into, jit_options=_STRICT)
-def _sqrtm_into(out, a):
-    return lambda out, a: _sqrtm(out, a)
-
-
-@overload(logm_into, jit_options=_STRICT)
-def _logm_into(out, a):
-    return lambda out, a: _logm(out, a)
-
-
-@overload(matrix_power_into, jit_options=_STRICT)
-def _matrix_power_into(out, a, t):
-    return lambda out, a, t: _matrix_power(out, a, t)
-
-
-@overload(solve_sylvester_into, jit_options=_STRICT)
-def _solve_sylvester_into(out, a, b, q):
-    return lambda out, a, b, q: _solve_sylvester(out, a, b, q)
-
-
-@_kept
+@kept_for(sqrtm_into)
 def _sqrtm(out, a):
     with objmode():
         sqrtm_into(out, a)
 
 
-@_kept
+@kept_for(logm_into)
 def _logm(out, a):
     with objmode():
         logm_into(out, a)
 
 
-@_kept
+@kept_for(matrix_power_into)
 def _matrix_power(out, a, t):
     with objmode():
         matrix_power_into(out, a, t)
 
 
-@_kept
+@kept_for(solve_sylvester_into)
 def _solve_sylvester(out, a, b, q):
     with objmode():
         solve_sylvester_into(out, a, b, q)
@@ -135,24 +113,24 @@ def complex_solve_sylvester_into(out: Any, a: Any, b: Any, q: Any) -> None:
     solve_sylvester_into(whole(out), whole(a), whole(b), whole(q))
 
 
-@overload(complex_sqrtm_into, jit_options=_STRICT)
+@kept_for(complex_sqrtm_into, as_they_lie=True)
 def _complex_sqrtm_into(out, a):
-    return lambda out, a: sqrtm_into(whole(out), whole(a))
+    sqrtm_into(whole(out), whole(a))
 
 
-@overload(complex_logm_into, jit_options=_STRICT)
+@kept_for(complex_logm_into, as_they_lie=True)
 def _complex_logm_into(out, a):
-    return lambda out, a: logm_into(whole(out), whole(a))
+    logm_into(whole(out), whole(a))
 
 
-@overload(complex_matrix_power_into, jit_options=_STRICT)
+@kept_for(complex_matrix_power_into, as_they_lie=True)
 def _complex_matrix_power_into(out, a, t):
-    return lambda out, a, t: matrix_power_into(whole(out), whole(a), t)
+    matrix_power_into(whole(out), whole(a), t)
 
 
-@overload(complex_solve_sylvester_into, jit_options=_STRICT)
+@kept_for(complex_solve_sylvester_into, as_they_lie=True)
 def _complex_solve_sylvester_into(out, a, b, q):
-    return lambda out, a, b, q: solve_sylvester_into(whole(out), whole(a), whole(b), whole(q))
+    solve_sylvester_into(whole(out), whole(a), whole(b), whole(q))
 
 
 __all__ = ["complex_logm_into", "complex_matrix_power_into", "complex_solve_sylvester_into", "complex_sqrtm_into",

@@ -25,7 +25,7 @@ from .apart import apart
 from .jit import CompiledFunction, Dispatcher, MachineCodeCache
 from .jit import config as numba_config
 
-__all__ = ["kept", "stands_for"]
+__all__ = ["kept", "kept_for", "stands_for"]
 
 KEPT_PREFIX = "autodiff_kept_"        # of the names of this package's functions in machine code that calls them
 _alive: list[Any] = []                # what the names stand for, which machine code may call as long as the process runs
@@ -54,8 +54,11 @@ class _LibraryCache(MachineCodeCache):
 class _KeptFunction(Dispatcher):
     """A function of this package, compiled as generated ones are: apart from who calls it.
 
-    Compiled callers give it arrays of any layout, read-only or not, as one kind: one machine code serves all of them.
+    Compiled callers give it arrays of any layout, read-only or not, as one kind: one machine code serves all of them, unless
+    they are to come `as_they_lie`.
     """
+
+    as_they_lie = False
 
     def compile(self, sig: Any) -> Any:
         return apart(self._compile, sig)
@@ -70,6 +73,8 @@ class _KeptFunction(Dispatcher):
             return entry
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
+        if self.as_they_lie:
+            return super().get_call_template(args, kws)
         return super().get_call_template(tuple(map(_of_any_layout, args)), {k: _of_any_layout(v) for k, v in kws.items()})
 
 
@@ -122,15 +127,29 @@ def _of_any_layout(kind: Any) -> Any:
     return numba.types.Array(kind.dtype, kind.ndim, "A", readonly=not kind.mutable, aligned=kind.aligned)
 
 
-def kept(function: Callable[..., Any]) -> Any:
-    """A function compiled by Numba for each combination of argument types, whose machine code is kept on disk."""
+def kept(function: Callable[..., Any], as_they_lie: bool = False) -> Any:
+    """A function compiled by Numba for each combination of argument types, whose machine code is kept on disk.
+
+    as_they_lie: apart for each layout of its arrays, which it knows then.
+    """
     if numba_config.DISABLE_JIT:
         return function
     dispatcher = _KeptFunction(function, locals={}, targetoptions={"nopython": True, "error_model": "numpy",
                                                                    "boundscheck": None})
+    dispatcher.as_they_lie = as_they_lie
     with contextlib.suppress(OSError, RuntimeError):            # RuntimeError: there is no place for it
         dispatcher._cache = _LibraryCache(dispatcher)
     return dispatcher
+
+
+def kept_for(function: Callable[..., Any], as_they_lie: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator: a function that is `kept`, and called by compiled code wherever that calls `function`, of the same
+    arguments."""
+    def record(own: Callable[..., Any]) -> Any:
+        made = kept(own, as_they_lie)
+        stands_for(function)(lambda *kinds: (made, ()))
+        return made
+    return record
 
 
 def stands_for(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

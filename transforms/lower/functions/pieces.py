@@ -198,7 +198,9 @@ class Cutting:
         sizes = sizes_read(a for a in given if isinstance(a, Arr))
         params = tuple(x for x in given if x not in sizes)
         name = f"{self.program.name}_{len(self.units) + 1}"
-        unit = Unit(with_own_arrays(Function(name, params, (*sizes.values(), *body), returns)))
+        lines = sorted({s.loc.line for s in walk(tuple(body)) if s.loc.line and s.loc.function == self.program.name})
+        notes = (f"lines {lines[0]} to {lines[-1]} of `{self.program.name}`",) if lines else ()
+        unit = Unit(with_own_arrays(Function(name, params, (*sizes.values(), *body), returns, notes=notes)))
         self.units.append(unit)
         self.inside |= {x for x in piece.defined if isinstance(x, Var)}
         made = Statements()
