@@ -1,7 +1,7 @@
 """What programs cost to compile as they grow: a helper called more often, helpers of helpers, more statements.
 
 Each line: processor seconds from the function to its first gradient with nothing stored, lines of its text, microseconds of
-a call; the same with all calls inlined; and Numba's own first call of the function with its helpers.
+a call; the same in one function, all calls inlined; and Numba's own first call of the function with its helpers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from autodiff import value_and_grad
-from autodiff.transforms.lower.functions import worth
+from autodiff.transforms.lower.functions import pieces, worth
 
 PRESSURE = """
 def pressure(T, rho, x):
@@ -84,8 +84,14 @@ def layers(count: int) -> str:
     return f"{LAYER}\n\ndef total(h, W, b):\n{lines}    return np.sum(h * h)\n"
 
 
-def statements(count: int) -> str:
-    lines = "".join(f"    v = np.sin(v) * {1 + k / count} + T * rho\n" for k in range(count))
+KINDS = {"statements": (1, "    v = np.sin(v) * {c} + T * rho\n"),           # how many statements, their text
+         "loops": (2, "    for i in range(5):\n        v = np.sin(v) * {c} + T * rho\n"),
+         "branches": (4, "    if v > {c}:\n        v = np.sin(v) * {c} + T * rho\n    else:\n        v = v + rho\n")}
+
+
+def statements(kind: str, count: int) -> str:
+    each, text = KINDS[kind]
+    lines = "".join(text.format(c=1 + k / count) for k in range(count // each))
     return f"def total(T, rho, x):\n    v = x\n{lines}    return v\n"
 
 
@@ -118,14 +124,15 @@ def growth(quick: bool) -> None:
         cases += [(f"a layer called {k} times", layers(k), layer) for k in (1, 4, 8, 16)]
         cases += [("helpers of helpers, three deep", OPTION, option),
                   ("two calls in a loop that runs 100,000 times", series, option)]
-        cases += [(f"{k} statements", statements(k), state) for k in (25, 100, 400)]
+        cases += [(f"{k} statements" if kind == "statements" else f"{k} statements in {kind}", statements(kind, k), state)
+                  for kind in KINDS for k in (25, 100, 400, 1000)]
     with tempfile.TemporaryDirectory() as store, mock.patch.dict(os.environ, AUTODIFF_CACHE_DIR=store):
         value_and_grad(lambda x: np.sum(x * x))(np.ones(3))             # Numba's own start
         for k, (name, text, args) in enumerate(cases):
             figures = []
-            for least in (worth.WORTH, 10 ** 9):                        # calls that are kept, and all of them inlined
+            for least, longest in ((worth.WORTH, pieces.LONG), (10 ** 9, 10 ** 9)):     # as it is, and all in one function
                 made = module(f"growth_{k}_{least}", text)
-                with mock.patch.object(worth, "WORTH", least):
+                with mock.patch.object(worth, "WORTH", least), mock.patch.object(pieces, "LONG", longest):
                     start = time.process_time()
                     gradient = value_and_grad(made.total, wrt=(0, 1))
                     gradient(*args)
@@ -133,7 +140,7 @@ def growth(quick: bool) -> None:
                 numbers = 5 if "loop" in name else 200
                 run = min(timeit.repeat(lambda g=gradient, a=args: g(*a), number=numbers, repeat=7)) / numbers * 1e6
                 figures.append(f"{first:6.2f} s {gradient.source.count(chr(10)):5d} lines {run:9.2f} us")
-            print(f"{name:44s} {figures[0]}   inlined {figures[1]}   Numba {by_numba(made, args):5.2f} s", flush=True)
+            print(f"{name:44s} {figures[0]}   in one {figures[1]}   Numba {by_numba(made, args):5.2f} s", flush=True)
 
 
 __all__ = ["growth"]

@@ -2,7 +2,7 @@
 
 Compiling a function of twice the loops and branches takes more than twice as long. A piece is a run of statements that
 computes numbers and arrays from others, and ends where few of those are needed later. Stores into memory from before it
-come after its call; what has an effect, and checks that tell of sizes, stay where they are.
+come after its call; what has an effect, what may run long, and checks that tell of sizes stay where they are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ...language.build import FOLD
 from ...language.core import (
     NOWHERE,
     Arr,
+    Const,
     Function,
     Ref,
     Var,
@@ -31,7 +32,7 @@ from ...language.facts import Facts
 from ...language.motion import made_equal
 from ...language.names import defined_in, mentioned
 from ...language.ops import Narrow
-from ...language.queries import allocations, is_branch, is_loop, is_size, is_store, operations
+from ...language.queries import allocations, is_branch, is_loop, is_range, is_size, is_store, operations
 from ...language.substitution import with_own_arrays
 from ...language.units import Unit, call, checks
 from .kept_calls import needs_its_place
@@ -62,6 +63,13 @@ def weight(block) -> int:
 def made_by(stmt) -> tuple:
     """The scalars and the buffer that a statement makes in its block."""
     return (*defined(stmt), *allocations((stmt,)))
+
+
+def runs_long(stmt) -> bool:
+    """Whether a statement may run long: a loop around others, which the reverse sweep of a piece would run again."""
+    known = is_range(stmt) and isinstance(stmt.start, Const) and isinstance(stmt.stop, Const)
+    return is_loop(stmt) and not known and not (is_range(stmt) and stmt.origin == "array") and any(
+        map(is_loop, walk(stmt.body)))
 
 
 def free(piece: Piece) -> list:
@@ -128,14 +136,16 @@ class Cutting:
     def best(self, stmts: list, start: int) -> tuple[Piece | None, int]:
         """(the piece from `start` on after which the least is alive, how far it may go); without a piece, where the next
         may begin."""
-        best, least = None, MOST
+        best, least, asked = None, MOST, PIECE // 2
         piece = Piece(start, start)
         while piece.end < len(stmts) and piece.weight < 3 * PIECE // 2:
             if not self.takes(piece, stmts[piece.end]):
                 return best, piece.end + 1
-            alive = max(len(self.returned(piece)), len(free(piece))) if piece.weight >= PIECE // 2 else MOST + 1
-            if alive <= least and self.is_unit(piece):
-                best, least = piece.copy(), alive
+            if piece.weight >= asked:
+                asked = piece.weight + PIECE // 30              # not after each statement: it takes long to tell
+                alive = max(len(self.returned(piece)), len(free(piece)))
+                if alive <= least and self.is_unit(piece):
+                    best, least = piece.copy(), alive
         return best, max(start + 1, (start + piece.end) // 2)
 
     def takes(self, piece: Piece, stmt) -> bool:
@@ -144,7 +154,7 @@ class Cutting:
         own = piece.own | allocations(walk((stmt,)))
         names = Counter(mentioned((stmt,)))
         outer = written((stmt,)) - own.keys()
-        if stmt in self.staying or any(map(needs_its_place, inside)) or any(map(is_generator, names)):
+        if stmt in self.staying or any(map(is_generator, names)) or any(needs_its_place(s) or runs_long(s) for s in inside):
             return False
         if outer and not is_store(stmt) or rebound((stmt,)) - own.keys():
             return False

@@ -59,8 +59,9 @@ class Rewriter:
         self.lo, self.stmt = lo, stmt
         self.before: list = []                  # statements that run once, before the loop
         node = lo.frame.node
-        taken = {n.id for n in gast.walk(node) if isinstance(n, gast.Name)}
-        self.taken: set[str] = lo.lazy_loops.setdefault(id(node), (node, taken))[1]     # one for all loops of the function
+        if id(node) not in lo.lazy_loops:
+            lo.lazy_loops[id(node)] = node, {n.id for n in gast.walk(node) if isinstance(n, gast.Name)}
+        self.taken: set[str] = lo.lazy_loops[id(node)][1]           # one for all loops of the function
 
     def rewritten(self) -> list | None:
         stmt = self.stmt

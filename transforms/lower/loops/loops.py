@@ -60,7 +60,7 @@ from .iteration import iterate_range, note_written_out
 from .iterators import gone_through, unchanged_by_loop
 from .lazy_loops import plain_loop
 from .loop_ends import close_names, finish_loop
-from .peeling import peeled_for, peeled_while, second_on, stays_with_lengths
+from .peeling import peeled_for, peeled_while, stays_with_lengths
 from .plan import Again, Plan, place_of_plan
 
 UNROLL_LIMIT = 64
@@ -127,12 +127,10 @@ def exec_for(lo: Lowering, stmt, rest):
         if not isinstance(length, Const) or length.value > UNROLL_LIMIT:
             if not peeled_for(lo, stmt, value, partial(dynamic_for, lo, stmt)):
                 raise unrolled_by(lo, value, e) from None
-        elif length.value <= FEW or not stays_with_lengths(lo, stmt, lambda: dynamic_for(lo, stmt, value)):
+        elif length.value <= FEW or not stays_with_lengths(lo, stmt, value, partial(dynamic_for, lo, stmt)):
             iterable = lo.iterate(value)
             items = tuple(iterable.item(integer(k)) for k in range(length.value))
-            peels = isinstance(value, Range) and not value.checkpoint and length.value > FEW + 1
-            unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range),
-                     rest=second_on(lo, value) if peels else None)
+            unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range))
     finally:
         lo.around.static_trips.pop()
         lo.env.pop(name, None)
@@ -154,19 +152,19 @@ def named_in(lo: Lowering, stmt) -> list:
     return [held(lo.env.get(n)) for n in sorted(names_read(stmt.iter))]
 
 
-def unrolled(lo: Lowering, stmt, items: Sequence, again=None, between=lambda: None, early: bool = False, rest=None) -> None:
+def unrolled(lo: Lowering, stmt, items: Sequence, again=None, between=lambda: None, early: bool = False) -> None:
     """One copy of the body an item, each item as it is when its turn comes: the body may change it.
 
     again: reads an item, by its number, from the arrays that it was read from; between: called before the next is asked for;
-    early: what a range counts is settled before the first; rest: the range behind the first, which may stay a loop.
+    early: what a range counts is settled before the first.
     """
     name = f"{ITERATED}{len(lo.env)}"
     named = [] if early else named_in(lo, stmt)
     read = [v for v in named if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
     lo.env[name] = Sequence((items, Sequence(tuple(read))))
     try:
-        if not unroll(lo, stmt, name, read, 0, again, between, len(lo.around.writes), rest):
-            note_written_out(lo, stmt, len(items.items))
+        unroll(lo, stmt, name, read, 0, again, between, len(lo.around.writes))
+        note_written_out(lo, stmt, len(items.items))
     finally:
         lo.env.pop(name, None)
 
@@ -178,8 +176,8 @@ def read_now(item: Value, again: Value) -> Value:
     return again if isinstance(again, Scalar) else item
 
 
-def unroll(lo: Lowering, stmt, name, read, position, again, between, mark, rest=None) -> bool:
-    """Copies of the body from the item at a position on; whether the rest behind the first has stayed a loop."""
+def unroll(lo: Lowering, stmt, name, read, position, again, between, mark) -> None:
+    """Copies of the body from the item at a position on."""
     k = position - 1
     while True:
         k += 1
@@ -190,17 +188,15 @@ def unroll(lo: Lowering, stmt, name, read, position, again, between, mark, rest=
             raise lo.error(UnsupportedSyntax, "what this loop runs over is changed in it, further on than it has come",
                            "run over a copy, or over the indices")
         if k >= len(items.items):
-            return False
+            return
         changed = again is not None and len(lo.around.writes) > mark
         lo.bind(stmt.target, read_now(items.items[k], again(k)) if changed else items.items[k], stmt)
         lo.exec_block(stmt.body)
         code = lo.env["%exit"]
         if isinstance(code, Static):
             if code.value >= BREAKS:
-                return False
+                return
             lo.env["%exit"] = Static(FALLS)
-            if k == 0 and rest is not None and stays_with_lengths(lo, stmt, lambda: dynamic_for(lo, stmt, rest)):
-                return True
             between()
             continue
         go_on = lo.b.compare("lt", code.atom, integer(BREAKS))
@@ -209,7 +205,7 @@ def unroll(lo: Lowering, stmt, name, read, position, again, between, mark, rest=
             between()
             unroll(lo, stmt, name, read, k + 1, again, between, mark)
         conditional(lo, go_on, more, lambda: None, stmt.live_head)
-        return False
+        return
 
 
 def after_loop(lo: Lowering, stmt) -> None:

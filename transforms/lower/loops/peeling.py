@@ -43,10 +43,11 @@ def stays(lo: Lowering, stmt, run: Callable[[], None]) -> bool:
     return True
 
 
-def stays_with_lengths(lo: Lowering, stmt, run: Callable[[], None]) -> bool:
-    """Whether a loop that could be written out stays one, if arrays may change their length in it."""
+def stays_with_lengths(lo: Lowering, stmt, value, loop: Callable[[Value], None]) -> bool:
+    """Whether a loop that could be written out stays one, if arrays may change their length in it, or has only its first
+    iteration written out. value: what it runs over; loop: lowers a loop over a value."""
     lo.around.static_trips[-1] = LENGTHS
-    stayed = stays(lo, stmt, run)
+    stayed = stays(lo, stmt, lambda: loop(value)) or isinstance(value, Range) and peeled_for(lo, stmt, value, loop)
     lo.around.static_trips[-1] = True
     return stayed
 
@@ -98,4 +99,4 @@ def second_on(lo: Lowering, value):
     return Range(as_value(lo, start), value.stop, value.step, value.parallel)
 
 
-__all__ = ["peeled_for", "peeled_while", "second_on", "stays_with_lengths"]
+__all__ = ["peeled_for", "peeled_while", "stays_with_lengths"]
