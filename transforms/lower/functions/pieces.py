@@ -18,6 +18,7 @@ from ...language.core import (
     Const,
     Function,
     Ref,
+    Resize,
     Var,
     defined,
     is_generator,
@@ -47,7 +48,8 @@ def in_pieces(program: Function, facts: Facts) -> Function:
     """The program, cut where it is long. What its facts say of integers in pieces is forgotten."""
     if weight(program.body) <= LONG:
         return program
-    cutting = Cutting(program, Counter(chain(mentioned(program.body), program.returns)), set(made_equal(program)))
+    growing = {s.array for s in walk(program.body) if isinstance(s, Resize)}
+    cutting = Cutting(program, Counter(chain(mentioned(program.body), program.returns)), set(made_equal(program)), growing)
     body = cutting.block(program.body)
     if not cutting.units:
         return program
@@ -109,11 +111,13 @@ class Piece:
 
 @dataclass
 class Cutting:
-    """The pieces of one program. mentions: how often each name stands in it; staying: checks that stay where they are."""
+    """The pieces of one program. mentions: how often each name stands in it; staying: checks that stay where they are;
+    growing: arrays that are resized, whose sizes are not those they are made with."""
 
     program: Function
     mentions: Counter
     staying: set
+    growing: set
     units: list = field(default_factory=list)
     inside: set = field(default_factory=set)
 
@@ -154,7 +158,8 @@ class Cutting:
         own = piece.own | allocations(walk((stmt,)))
         names = Counter(mentioned((stmt,)))
         outer = written((stmt,)) - own.keys()
-        if stmt in self.staying or any(map(is_generator, names)) or any(needs_its_place(s) or runs_long(s) for s in inside):
+        if stmt in self.staying or any(needs_its_place(s) or runs_long(s) for s in inside) or any(
+                is_generator(x) or x in self.growing and x not in own for x in names):
             return False
         if outer and not is_store(stmt) or rebound((stmt,)) - own.keys():
             return False
@@ -179,8 +184,10 @@ class Cutting:
 
     def is_unit(self, piece: Piece) -> bool:
         """Whether a piece can be a unit: of numbers and arrays such as these take, with sizes that are known before."""
-        found = [*self.returned(piece), *free(piece)]
-        return bool(self.returned(piece)) and all(x.dtype in DTYPES and type(x.dtype) is not Narrow for x in found) and all(
+        returned = self.returned(piece)
+        found = [*returned, *free(piece)]
+        return bool(returned) and self.growing.isdisjoint(returned) and all(
+            x.dtype in DTYPES and type(x.dtype) is not Narrow for x in found) and all(
             self.before(piece, x) is not None for x in found if isinstance(x, Arr))
 
     def before(self, piece: Piece, array: Arr) -> list | None:
