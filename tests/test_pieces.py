@@ -64,6 +64,40 @@ def test_the_first_error_is_raised():
         assert errors[0] == errors[1]
 
 
+def test_lists_and_arrays_that_grow_stay_whole():
+    """Their memory has other sizes than it is made with."""
+    def often(x):
+        total, s = [], 0.0
+        for k in range(12):
+            if x[0] > 3.0 + k:
+                break
+            total = total + [x[k % 3] * k]
+            if k > 10:
+                continue
+            s = x[1]
+        return s + sum(total)
+
+    def swapped(x, w, t):
+        n = x.shape[0]
+        a, b = w.copy(), np.zeros(n * 3)
+        if n % 2 == 1:
+            if x[2] > x[1]:
+                if x[1] > 1e3:
+                    raise ValueError("large")
+                b, a = a, b
+        return t + np.sum(np.cos(b) * 0.5) + a[0]
+    assert_gradient(often, (X,), (0,), "python")
+    body = "    out = []\n    for i in range(len(x)):\n        out.append(np.sin(x[i]) * v)\n" + "".join(
+        f"    if v > {0.3 + k / 10}:\n        v = v * 0.9 + 0.1 * x[{k % 3}]\n" for k in range(40)) + (
+        "    for o in out:\n        v += o * o\n") + "".join(
+        f"    if v > {0.3 + k / 10}:\n        v = v * 0.9 + 0.1 * out[{k % 3}]\n" for k in range(40)) + (
+        "    for o in out:\n        v += o * o\n")
+    appended = function_of(f"def f(x):\n    v = x[0]\n{body}    return v\n", "long_append", {"np": np})
+    assert_gradient(appended, (np.linspace(0.5, 1.4, 20),), (0,), "python")
+    with mock.patch.multiple(pieces, LONG=8, PIECE=6, BLOCK=3):
+        assert_gradient(swapped, (X, X[::-1] * 0.5, T), (0, 1, 2), "python")
+
+
 def test_short_functions_are_whole():
     f = long_function(10, LOOPS)
     made = value_and_grad(f, mode="python")

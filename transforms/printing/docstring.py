@@ -1,4 +1,4 @@
-"""The docstring of a generated function: what it returns, with shapes.
+"""The docstring of a generated function: its notes, and what it returns, with shapes.
 
     def heat_grad(u, k, steps):
         \"""Returns u_bar (n, m), k_bar (number).\"""
@@ -16,7 +16,7 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 
 
 def docstring(function: Function, name_of: Callable) -> str | None:
-    """The line, or None where nothing is returned. name_of: the name of a variable or buffer, None if it has none."""
+    """The line, or None where there is nothing to tell. name_of: the name of a variable or buffer, None if it has none."""
     made = operations(walk(function.body))
 
     def size(x: Atom, inside: bool = False) -> str | None:
@@ -38,13 +38,14 @@ def docstring(function: Function, name_of: Callable) -> str | None:
         name = None if isinstance(x, Const) else name_of(x)
         if not isinstance(x, Arr):
             kind = KINDS[x.dtype[0]]
-            return f"{name} ({kind})" if name else f"a {kind}"
+            return f"{name} ({kind})" if name else f"{'an' if kind[0] == 'i' else 'a'} {kind}"
         sizes = [size(n) for n in x.shape]
         if None in sizes:
             return f"{name} ({len(x.shape)} axes)"
         return f"{name} ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
 
-    return f'"""Returns {", ".join(map(part, function.returns))}."""' if function.returns else None
+    told = [*function.notes, f"Returns {', '.join(map(part, function.returns))}."] if function.returns else function.notes
+    return f'"""{" ".join(told)}"""' if told else None
 
 
 __all__ = ["docstring"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..language.core import Arr, Function
 from ..language.errors import UnsupportedSyntax
-from ..language.python_text import Line, commented, identifier, tidy
+from ..language.python_text import Line, identifier, tidy
 from ..language.units import Unit, units_in
 from .block_text import BlockText
 from .docstring import docstring
@@ -27,8 +27,6 @@ class Printer(BlockText):
         f = self.function
         params = ", ".join((*self.leading, *map(self.name, f.params)))
         self.put(0, f"def {f.name}({params}):")
-        for note in f.notes:
-            self.put(1, commented(note))
         for p in f.params:
             if p in f.copied:
                 self.put(1, f"{self.name(p)} = {self.private_copy(p)}")

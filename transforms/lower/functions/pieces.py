@@ -40,6 +40,7 @@ from .kept_calls import needs_its_place
 from .unit_arrays import DTYPES, sizes_read
 
 BLOCK = 50                  # a loop or a branch counts as so many statements more
+NAMES = {"bool": "test", "int64": "number"}
 LONG, PIECE = 3000, 1000    # statements of a block beyond which it is cut, and of a piece
 MOST = 40                   # numbers and arrays that a piece takes or returns, at most
 
@@ -205,6 +206,13 @@ class Cutting:
             return True
         return found if all(map(follows, array.shape)) else None
 
+    def name(self, found) -> None:
+        """Have the numbers that pieces take and return no names of the program's parameters, and some name."""
+        taken = {p.hint for p in self.program.params}
+        for x in found:
+            if isinstance(x, Var) and x not in self.program.params and (x.hint in taken or x.hint == "t"):
+                x.hint = NAMES.get(x.dtype, "value") if x.hint == "t" else f"{x.hint}_1"
+
     def call(self, piece: Piece) -> list:
         """The statements in the place of a piece: its unit's call, and what stands before and after it."""
         arrays = [x for x in self.returned(piece) if isinstance(x, Arr)]
@@ -216,7 +224,9 @@ class Cutting:
         params = tuple(x for x in given if x not in sizes)
         name = f"{self.program.name}_{len(self.units) + 1}"
         lines = sorted({s.loc.line for s in walk(tuple(body)) if s.loc.line and s.loc.function == self.program.name})
-        notes = (f"lines {lines[0]} to {lines[-1]} of `{self.program.name}`",) if lines else ()
+        told = f"Lines {lines[0]} to {lines[-1]}" if len(lines) > 1 else f"Line {lines[0]}" if lines else ""
+        notes = (f"{told} of `{self.program.name}`.",) if told else ()
+        self.name(chain(params, returns))
         unit = Unit(with_own_arrays(Function(name, params, (*sizes.values(), *body), returns, notes=notes)))
         self.units.append(unit)
         self.inside |= {x for x in piece.defined if isinstance(x, Var)}
