@@ -186,7 +186,7 @@ def undefined_name(x):
 def bound_on_one_path(x):
     for i in range(3):
         if x[i] > 0.5:
-            size = np.ones(i + 2)
+            size = np.ones((2, i + 2))
     return np.sum(size) + x[0]
 
 

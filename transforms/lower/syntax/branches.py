@@ -316,10 +316,12 @@ class Joiner:
                     joined.append(Sized(leaf.arr, self.merge("count", *pair), leaf.shape[1:]))
                     continue
                 arr = self.common_buffer(name, leaf)
-                if arr is None and name == "%value":
+                if arr is None:
                     made = self.sized(name, [(owner, leaf)], leaf.dtype, [rematerialise(self.lo, s) for s in leaf.shape[1:]])
                     if made is not None:
                         pair = (ZERO, leaf.shape[0]) if missing_first else (leaf.shape[0], ZERO)
+                        self.copies.append((made, memory_of(self.lo, leaf) - {made}, set()))
+                        self.lo.result_memory.add(made)
                         joined.append(Sized(made, self.merge("count", *pair), made.shape[1:]))
                         continue
                 if arr is None:
