@@ -86,7 +86,7 @@ def layers(count: int) -> str:
 
 KINDS = {"statements": (1, "    v = np.sin(v) * {c} + T * rho\n"),           # how many statements, their text
          "loops": (2, "    for i in range(5):\n        v = np.sin(v) * {c} + T * rho\n"),
-         "branches": (4, "    if v > {c}:\n        v = np.sin(v) * {c} + T * rho\n    else:\n        v = v + rho\n")}
+         "branches": (2, "    if v > {c}:\n        v = np.sin(v) * {c} + T * rho\n    else:\n        v = v + rho\n")}
 
 
 def statements(kind: str, count: int) -> str:
