@@ -36,7 +36,7 @@ def compiling(quick: bool) -> None:
         warnings.simplefilter("ignore")
         grad(lambda x: np.sum(x * x))(np.ones(3))               # what Numba and JAX do once
         if has_jax:
-            first_of_jax(BENCHMARKS["Rosenbrock, long"])
+            first_of_jax(BENCHMARKS["Rosenbrock 2-D, one call"])
         for program in programs:
             gradient = value_and_grad(program.function, wrt=program.wrt)
             first = seconds(lambda g=gradient, p=program: g(*p.arguments(True)))

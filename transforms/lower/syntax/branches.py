@@ -318,15 +318,14 @@ class Joiner:
                 arr = self.common_buffer(name, leaf)
                 if arr is None:
                     made = self.sized(name, [(owner, leaf)], leaf.dtype, [rematerialise(self.lo, s) for s in leaf.shape[1:]])
-                    if made is not None:
-                        pair = (ZERO, leaf.shape[0]) if missing_first else (leaf.shape[0], ZERO)
-                        self.copies.append((made, memory_of(self.lo, leaf) - {made}, set()))
-                        self.lo.result_memory.add(made)
-                        joined.append(Sized(made, self.merge("count", *pair), made.shape[1:]))
-                        continue
-                if arr is None:
-                    return Undefined(f"{named(name)} is bound on one path only, with a shape known only there",
-                                     self.lo.b.loc, True)
+                    if made is None:
+                        return Undefined(f"{named(name)} is bound on one path only, with a shape known only there",
+                                         self.lo.b.loc, True)
+                    pair = (ZERO, leaf.shape[0]) if missing_first else (leaf.shape[0], ZERO)
+                    self.copies.append((made, memory_of(self.lo, leaf) - {made}, set()))
+                    self.lo.result_memory.add(made)
+                    joined.append(Sized(made, self.merge("count", *pair), made.shape[1:]))
+                    continue
                 self.within(owner, lambda a=arr, v=leaf: assign(self.lo, a, v))
                 note_integers(self.lo, arr.arr, leaf)
                 self.copies.append((arr.arr, memory_of(self.lo, leaf), set()))
