@@ -58,21 +58,17 @@ def _add_complex_matmul(out, a, b):
 
 def _as_they_are(a, b, keep):
     """What computes out = a @ b + keep * out, and what it is given besides the arrays."""
-    return (_of_matrices if a.ndim == b.ndim == 3 else _of_a_vector), (keep,)
+    return (_of_matrices if a.ndim == b.ndim == 3 else _of_any), (keep,)
 
 
 @_kept_c
 def _of_matrices(out, a, b, keep):
-    if _small_product(out, a, b, False, False, keep):
-        return
-    if keep == 0.0:
-        linalg.matmul_into(whole(out), whole(a), whole(b))
-    else:
-        linalg.add_matmul(whole(out), whole(a), whole(b))
+    if not _small_product(out, a, b, False, False, keep):
+        _of_any(out, a, b, keep)
 
 
 @_kept_c
-def _of_a_vector(out, a, b, keep):
+def _of_any(out, a, b, keep):
     if keep == 0.0:
         linalg.matmul_into(whole(out), whole(a), whole(b))
     else:

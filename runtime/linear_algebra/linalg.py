@@ -117,18 +117,18 @@ def _solve(a, b):
 
 @_kept
 def _solve_vector(a, b):
-    if not (_is_finite_matrix(a) and _is_finite_vector(b)):
-        _check_square(a)
-        return np.full(b.shape, np.nan, b.dtype)
-    return _solution(a, b)
+    return _solution(a, b) if _is_finite_matrix(a) and _is_finite_vector(b) else _no_solution(a, b)
 
 
 @_kept
 def _solve_matrix(a, b):
-    if not (_is_finite_matrix(a) and _is_finite_matrix(b)):
-        _check_square(a)
-        return np.full(b.shape, np.nan, b.dtype)
-    return _solution(a, b)
+    return _solution(a, b) if _is_finite_matrix(a) and _is_finite_matrix(b) else _no_solution(a, b)
+
+
+@register_jitable(**_STRICT)
+def _no_solution(a: Any, b: Any) -> Any:
+    _check_square(a)
+    return np.full(b.shape, np.nan, b.dtype)
 
 
 @_kept
