@@ -10,7 +10,8 @@ from typing import overload as form
 from numba.extending import overload
 
 from .arguments import kinds as argument_kinds
-from .calling.compiled import Differentiable, decorated, operator
+from .calling.compiled import Differentiable, decorated
+from .calling.local import operator
 from .habits import refused_of_functions
 from .operators.gradients import Gradient
 from .options import Options, Targeted, Wrt

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import AutodiffError, grad, value_and_grad, vjp
+from autodiff import grad, value_and_grad, vjp
 
 
 def scaled_sine(x, w):
@@ -100,17 +100,6 @@ def test_float32_numbers_stay_float32(mode):
     value, pullback = vjp(scaled, *args, mode=mode)
     assert type(value) is type(pullback(np.float32(1.0))[1]) is np.float32
     assert type(grad(lambda a: a * 2, mode=mode)(np.float32(3.0))) is np.float32
-
-
-def gradient_of_inner(x):
-    def cube(z):
-        return np.sum(z ** 3)
-    return np.sum(grad(cube)(x))
-
-
-def test_gradient_of_an_inner_function_is_refused_clearly():
-    with pytest.raises(AutodiffError, match="function defined inside a differentiated function"):
-        grad(gradient_of_inner, mode="python")(np.ones(2))
 
 
 def cubes_within(x, n):

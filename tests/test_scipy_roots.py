@@ -191,7 +191,7 @@ def test_refused_with_what_to_use():
     for f, told in ((lambda x: optimize.newton(lambda t: t - x, np.ones(2))[0], "autodiff.root"),
                     (lambda x: optimize.brentq(lambda t: t - x, 0.0, 1.0, disp=False), "RuntimeError"),
                     (lambda x: optimize.toms748(lambda t: t - x, 0.0, 1.0), "brentq"),
-                    (lambda x: optimize.minimize_scalar(lambda t: (t - x) ** 2).x, "autodiff.minimize")):
+                    (lambda x: optimize.fmin_bfgs(lambda t: (t - x) ** 2, 0.0)[0], "scipy.optimize.minimize")):
         with pytest.raises(AutodiffError, match=told):
             grad(f, mode="python")(0.5)
 

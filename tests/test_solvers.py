@@ -417,7 +417,7 @@ def by_key(c, seen, u):
 @pytest.mark.parametrize("count", [by_attribute, by_item, by_append, by_key])
 def test_an_equation_that_changes_what_it_captures_is_refused(count):
     """The changes were lost: value and gradient were those of nothing having been counted."""
-    with pytest.raises(UnsupportedSyntax, match="changes an object, a list or a dict outside it"):
+    with pytest.raises(UnsupportedSyntax, match="changes an array, an object, a list or a dict outside it"):
         value_and_grad(counted(count), mode="python")(np.array([4.0]))
 
 

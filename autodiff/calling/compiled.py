@@ -14,7 +14,6 @@ from .. import pipeline
 from ..arguments import kinds as argument_kinds
 from ..arguments.kinds import key_of, rebuild, shared_generators
 from ..arguments.packing import ITEMS, ONE_BY_ONE, holds_packed, in_arrays
-from ..habits import explained
 from ..inspecting.inspected import Inspected
 from ..options import DEFAULT, Options
 from ..runtime.machine_code.apart import apart
@@ -345,13 +344,6 @@ def changing(compiled: Compiled) -> frozenset:
     return innermost(compiled)._specialisations.changing() if compiled.options.target == "cpu" else frozenset()
 
 
-def operator(function: F) -> F:
-    """Mark a function that makes compiled objects: called in a differentiated function, it runs while that is lowered."""
-    made: Any = entry(explained(function))
-    made.__autodiff_operator__ = True
-    return made
-
-
 def decorated(make, function, options: Options, **parameters):
     """An operator on a function, or a decorator that makes it if there is no function yet."""
     if function is None:
@@ -373,4 +365,4 @@ def made_for(cls, function, options: Options = DEFAULT, **parameters):
     return _made(cls, function, options, tuple(sorted(parameters.items())))
 
 
-__all__ = ["Compiled", "Differentiable", "decorated", "made_for", "operator"]
+__all__ = ["Compiled", "Differentiable", "decorated", "made_for"]

@@ -10,8 +10,8 @@ import numpy as np
 from .. import pipeline
 from ..arguments.kinds import joined, rebuild
 from ..arguments.positions import compressed, rebuild_positions, select_leaves, structured
-from ..calling.compiled import operator as marked
 from ..calling.fastcalls import conjugated
+from ..calling.local import operator as marked
 from ..options import DEFAULT, Options
 from ..transforms.language.build import Builder
 from ..transforms.language.core import Arr

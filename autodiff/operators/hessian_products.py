@@ -12,7 +12,8 @@ from numba.extending import overload
 
 from ..arguments.kinds import describe, holds
 from ..arguments.positions import in_order_of, select_leaves
-from ..calling.compiled import decorated, innermost, operator
+from ..calling.compiled import decorated, innermost
+from ..calling.local import operator
 from ..options import DEFAULT, Options, Settings, Wrt
 from ..rules.trees import kinds
 from ..transforms.language.errors import ShapeMismatch

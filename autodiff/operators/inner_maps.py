@@ -8,6 +8,7 @@ from dataclasses import replace
 from .. import pipeline
 from ..arguments.positions import flat_numbers, number_leaves, own_leaves
 from ..calling.compiled import made_for
+from ..calling.local import opened
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..transforms.language.motion import learn
@@ -80,12 +81,14 @@ class InnerPullback(InnerMap):
 
 class InnerTangents(InnerMap):
     primals: list
+    captured: list
 
     def seeds(self, lo, args):
         if len(args) != len(self.primals):
             return None
         found: list = []
-        for primal, tangent in zip(self.primals, args, strict=True):
+        own = zip(self.primals, args, strict=True)
+        for primal, tangent in (*own, *((c, Static(None)) for c in self.captured)):
             for leaf, part in paired(lo, primal, tangent):
                 if is_inexact(dtype_of(lo, leaf)):
                     found.append(part)
@@ -125,8 +128,8 @@ def numbered(lowered, count: int) -> list:
 
 def lower_vjp(lo, function, *primals, **options):
     """A call of `vjp` inside a program that is being lowered."""
-    operator = operator_of(lo, Vjp, function, options)
-    lowered, wanted, after, mapping, value, _ = both_parts(lo, operator, primals)
+    operator, given, captured = operator_of(lo, Vjp, function, primals, options)
+    lowered, wanted, after, mapping, value, _ = both_parts(lo, operator, (*given, *captured))
     trees = numbered(lowered, len(primals))
 
     def placed(bars):
@@ -139,8 +142,8 @@ def lower_vjp(lo, function, *primals, **options):
 
 def lower_linearize(lo, function, *primals, **options):
     """A call of `linearize` inside a program that is being lowered."""
-    operator = operator_of(lo, Linearize, function, options)
-    lowered, wanted, after, mapping, value, given = both_parts(lo, operator, primals)
+    operator, own, captured = operator_of(lo, Linearize, function, primals, options)
+    lowered, wanted, after, mapping, value, given = both_parts(lo, operator, (*own, *captured))
 
     def placed(dots):
         found = iter(dots)
@@ -148,17 +151,17 @@ def lower_linearize(lo, function, *primals, **options):
             leaf.dtype) else Static(None))
     likes = [v for p, v in zip(lowered.leaves, given, strict=True) if p in wanted]
     made = InnerTangents("linearize", lo, after, mapping, likes, placed)
-    made.primals = list(primals)
+    made.primals, made.captured = own, captured
     return Sequence((value, Static(made)))
 
 
-def operator_of(lo, cls, function, options) -> Split:
-    if not isinstance(function, Static):
-        raise lo.error(TypeConflict, "vjp() and linearize() take a function defined outside", "define it at module level")
+def operator_of(lo, cls, function, primals, options) -> tuple[Split, list, list]:
+    """(the operator on a function, its primals, further ones: what functions that the program makes have captured)."""
     if options.get("outputs") is not None:
         raise lo.error(UnsupportedSyntax, "outputs= is not supported inside a differentiated function",
                        "return the written arrays instead")
-    return made_for(cls, function.value)
+    made, given, captured = opened(lo, function, primals)
+    return made_for(cls, made), given, captured
 
 
 __all__ = ["lower_linearize", "lower_vjp"]

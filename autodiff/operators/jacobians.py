@@ -14,7 +14,8 @@ from .. import pipeline
 from ..arguments.kinds import flatten, passes
 from ..arguments.packing import ITEMS
 from ..arguments.positions import select_leaves
-from ..calling.compiled import decorated, operator
+from ..calling.compiled import decorated
+from ..calling.local import operator
 from ..options import DEFAULT, Options, Settings, Wrt
 from ..rules import REGISTRY
 from ..transforms.differentiate import jacobian as transform

@@ -11,6 +11,7 @@ from ..arguments.sparse import is_compressed
 from ..calling.binding import Binding
 from ..calling.building import ONE_GENERATOR
 from ..calling.compiled import innermost
+from ..calling.local import by_place, names_of, opened, placed, takes_functions
 from ..calling.overlaps import APART
 from ..rules import REGISTRY
 from ..rules.trees import kinds
@@ -149,8 +150,25 @@ def inline(operator, lo: Interpreter, args, kwargs, tangents=()):
 
     operator: a compiled object with `derive`; tangents: further arguments, which are not the function's.
     """
+    if takes_functions((*args, *kwargs.values())):
+        return of_functions(operator, lo, args, kwargs, tangents)
     lowered, given = lowered_inside(operator, lo, args, kwargs, tangents)
     return splice(lo, operator.derive(lowered), given)
+
+
+def of_functions(operator, lo: Interpreter, args, kwargs, tangents):
+    """A call of a derivative with functions that the program makes among its arguments."""
+    names = names_of(Static(operator))
+    if isinstance(operator.target, Binding) or operator._given[0] or operator._given[1]:
+        raise lo.error(UnsupportedSyntax, f"`{operator.__name__}` holds arguments, and gets a function that this one makes",
+                       "make the derivative here, of a function that calls it")
+    count = len(args) - operator.takes
+    made, own, captured = opened(lo, Static(operator.function), by_place(lo, operator, args[:count], kwargs, names))
+    parameters = operator._parameters()
+    if "wrt" in parameters:
+        parameters["wrt"] = placed(parameters["wrt"], names)
+    return inline(type(operator)(made, **parameters, options=operator.options), lo, [*own, *captured, *args[count:]], {},
+                  tangents)
 
 
 def lowered_inside(operator, lo: Interpreter, args, kwargs, tangents=()):

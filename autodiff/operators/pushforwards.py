@@ -20,6 +20,7 @@ from ..calling.building import run as run_compiled
 from ..calling.compiled import made_for
 from ..calling.fastcalls import MISS, remember
 from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves
+from ..calling.local import opened
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
 from ..habits import check_keywords, explained
@@ -230,11 +231,11 @@ def latest(function, *options) -> list:
 def lower_jvp(lo, function, primals, tangents, **options):
     """A call of `jvp` inside a program that is being lowered."""
     check_keywords(lo, jvp, options)
-    if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence) \
-            or len(primals.items) != len(tangents.items):
-        raise lo.error(TypeConflict, "jvp() takes a function defined outside and tuples of primals and tangents",
-                       "jvp(f, (x, y), (x_dot, None)), with f at module level")
-    return push_inside(lo, function.value, primals.items, tangents.items, True)
+    if not isinstance(primals, Sequence) or not isinstance(tangents, Sequence) or len(primals.items) != len(tangents.items):
+        raise lo.error(TypeConflict, "jvp() takes a function and tuples of primals and tangents",
+                       "jvp(f, (x, y), (x_dot, None))")
+    made, given, captured = opened(lo, function, primals.items)
+    return push_inside(lo, made, (*given, *captured), (*tangents.items, *(Static(None) for _ in captured)), True)
 
 
 def push_inside(lo, function, primals, tangents, with_value: bool):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,17 +12,17 @@ from numba.extending import overload
 from .. import pipeline
 from ..arguments.packing import ITEMS
 from ..calling.compiled import Compiled, changing, decorated, innermost
+from ..calling.local import BY_PLACE, names_of
 from ..calling.tracebacks import entry
 from ..habits import check_keywords, explained
 from ..options import DEFAULT, Options, Settings
 from ..transforms.language.errors import TypeConflict
 from ..transforms.lower.checks import CAREFUL
-from ..transforms.lower.functions.binding import positional_names
 from ..transforms.lower.functions.purity import python_value
 from ..transforms.lower.needs import NeedsStatic
 from ..transforms.lower.structures import describe
 from ..transforms.lower.table import lowers
-from ..transforms.lower.values import Applied, Closure, Mapping, Record, Sequence, Static, Value
+from ..transforms.lower.values import Applied, Mapping, Record, Sequence, Static, Value
 from .linearizations import TangentMap
 from .mapped_loops import over_examples
 from .numba_values import operator_caller
@@ -64,27 +63,7 @@ class Axes:
                              self.out_axes, names)
 
 
-def names_of(function: Value) -> list[str]:
-    """The parameters that positions are bound to, of a function in a program; none where they are not known."""
-    if isinstance(function, Closure):
-        return positional_names(function.node.args)
-    if isinstance(function, Static) and isinstance(function.value, Compiled):
-        compiled = function.value
-        signature, held = compiled._call_signature, len(compiled._given[0])
-    else:
-        try:
-            signature, held = inspect.signature(known(function)), 0
-        except (TypeError, ValueError):
-            return []
-    return [] if signature is None else [p.name for p in list(signature.parameters.values())[held:] if p.kind in BY_PLACE]
-
-
-def known(function: Value):
-    return function.value if isinstance(function, Static) else None
-
-
 LEADING = Static(0)
-BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Mapped(Compiled):

@@ -14,14 +14,15 @@ from typing import Any
 
 import gast
 
-from ..transforms.language.core import Const
+from ..transforms.language.core import Const, written
 from ..transforms.language.errors import UnsupportedSyntax
 from ..transforms.lower.functions.frames import Frame
-from ..transforms.lower.structures import describe
+from ..transforms.lower.structures import describe, rebuild
 from ..transforms.lower.values import (
     Applied,
     Array,
     Bound,
+    Buffer,
     Closure,
     GrowList,
     Mapping,
@@ -33,6 +34,8 @@ from ..transforms.lower.values import (
     Undefined,
     Value,
     Vectorized,
+    known_as,
+    leaves,
 )
 
 FUNCTIONS = (Closure, Bound, Applied, Vectorized)
@@ -66,21 +69,61 @@ class Lifted:
     def __call__(self, *args):
         raise TypeError("a lifted function is called by the compiler only")
 
+    def __autodiff_kind__(self) -> tuple:
+        """What it has in common with the function that another lowering of the program lifts at this place."""
+        return "lifted", told(self.pattern, []), self.span, self.total
+
     def __autodiff_lower__(self, lo, args, kwargs):
         own, captured = args[:len(args) - self.total], args[len(args) - self.total:]
-        seen: dict = {}
-        function = filled(self.pattern, captured[slice(*self.span)], seen)
-        frames = [v.frame for v in seen.values() if isinstance(v, Closure)]
-        before = [dict(frame.env) for frame in frames]
-        lo.frames[:0] = frames              # where changes of what they hold would be seen
-        try:
-            found = lo.call(function, own, kwargs)
-        finally:
-            del lo.frames[:len(frames)]
-        if any(frame.env.get(n) is not v for frame, env in zip(frames, before, strict=True) for n, v in env.items()):
-            raise lo.error(UnsupportedSyntax, "a function given to a solver, or to another function with a rule, changes an "
-                           "object, a list or a dict outside it", "return what it computes")
-        return found
+        return unchanged(lo, [self.pattern], [captured[slice(*self.span)]], lambda f: lo.call(f, own, kwargs))
+
+
+class Opened:
+    """A function, lifted or not, that takes lifted functions among its arguments, and last all that these captured."""
+
+    __name__ = "function"
+
+    def __init__(self, function: Value, total: int):
+        self.function, self.total = function, total
+
+    def __call__(self, *args):
+        raise TypeError("a lifted function is called by the compiler only")
+
+    def __autodiff_lower__(self, lo, args, kwargs):
+        own, captured = args[:len(args) - self.total], args[len(args) - self.total:]
+        tree = Sequence((self.function, *own))
+        found = [leaf.value for leaf in leaves(tree) if isinstance(leaf, Static) and isinstance(leaf.value, Lifted)]
+
+        def called(*functions):
+            given = iter(functions)
+            made = rebuild(tree, iter([next(given) if isinstance(leaf, Static) and isinstance(leaf.value, Lifted) else leaf
+                                       for leaf in leaves(tree)]))
+            function, *rest = known_as(Sequence, made).items
+            return lo.call(function, rest, kwargs)
+        return unchanged(lo, [f.pattern for f in found], [captured[slice(*f.span)] for f in found], called)
+
+
+def unchanged(lo, patterns, captured, action) -> Value:
+    """action(functions of the patterns), which may change nothing of what they hold."""
+    seen: dict = {}
+    functions = [filled(p, c, seen) for p, c in zip(patterns, captured, strict=True)]
+    closures = [v for v in seen.values() if isinstance(v, Closure)]
+    frames = [v.frame for v in closures]
+    before = [dict(frame.env) for frame in frames]
+    held = {leaf.arr for values in captured for v in values for leaf in leaves(v) if isinstance(leaf, Buffer)}
+    block, mark = lo.b, len(lo.b.stmts)
+    lo.frames[:0] = frames              # where changes of what they hold would be seen
+    try:
+        found = action(*functions)
+    finally:
+        del lo.frames[:len(frames)]
+    for closure, env in zip(closures, before, strict=True):
+        if any(closure.frame.env.get(n) is not v for n, v in env.items()) or held & written(block.stmts[mark:]):
+            place = closure.frame.definition.loc(closure.node)
+            raise UnsupportedSyntax("a function given to a solver, to another function with a rule or to a derivative "
+                                    "changes an array, an object, a list or a dict outside it", place,
+                                    "return what it computes")
+    return found
 
 
 def lift(lo, values: list) -> tuple[list, list]:
@@ -94,6 +137,8 @@ def lift(lo, values: list) -> tuple[list, list]:
                 return Sequence(tuple(map(visit, items)), kind)
             case Mapping(items=items):
                 return Mapping({k: visit(v) for k, v in items.items()})
+            case Record(cls=cls, fields=fields):
+                return Record(cls, {k: visit(v) for k, v in fields.items()})
         if not isinstance(value, FUNCTIONS):
             return value
         start = len(captured)
@@ -123,8 +168,8 @@ def emptied(lo, value: Value, found: list, seen: dict) -> Value:
         case Closure():
             made = seen[id(value)] = Pattern(value, {}, (), {})
             if any(isinstance(n, gast.Nonlocal) for n in gast.walk(value.node)):
-                raise lo.error(UnsupportedSyntax, f"`{value.name}` writes a name of the function around it, and a solver or "
-                               "another function with a rule calls it", "return what it computes")
+                raise lo.error(UnsupportedSyntax, f"`{value.name}` writes a name of the function around it, and a solver, "
+                               "another function with a rule or a derivative calls it", "return what it computes")
             for name in sorted(free_names(value.node)):
                 outer = held(value.frame, name)
                 if outer is not None:
@@ -138,6 +183,47 @@ def emptied(lo, value: Value, found: list, seen: dict) -> Value:
                                "pass what it needs as arguments")
     seen[id(value)] = made
     return made
+
+
+def told(pattern: Value, seen: list):
+    """A pattern as something that is equal for equal ones."""
+    if any(pattern is p for p in seen):
+        return "again", next(k for k, p in enumerate(seen) if p is pattern)
+    seen.append(pattern)
+    parts: list = []
+
+    def inside(v):
+        parts.append(told(v, seen))
+        return v
+    match pattern:
+        case Hole(number=number):
+            return "hole", number
+        case Pattern(closure=closure, names=names, defaults=defaults, keyword_defaults=keywords):
+            frame = closure.frame
+            for v in (*names.values(), *defaults, *keywords.values()):
+                inside(v)
+            return id(closure.node), id(frame.key), tuple(names), tuple(keywords), len(defaults), tuple(parts)
+        case Static(value=v) if hasattr(v, "__autodiff_kind__"):
+            return v.__autodiff_kind__()
+        case Static(value=v):
+            return ("is", type(v), repr(v)) if isinstance(v, (bool, int, float, str, type(None))) else ("is", id(v))
+        case Scalar(atom=Const() as atom):
+            return "number", repr(atom)
+    if with_parts(pattern, inside) is None:
+        return "is", id(pattern)
+    own: tuple = ()
+    match pattern:
+        case Bound(name=name):
+            own = (name,)
+        case Applied(args=args, kwargs=kwargs):
+            own = len(args), *kwargs
+        case Sequence(kind=kind):
+            own = (kind,)
+        case Mapping(items=items):
+            own = tuple(map(repr, items))
+        case Record(cls=cls, fields=fields):
+            own = cls, *fields
+    return type(pattern), own, tuple(parts)
 
 
 def filled(pattern: Value, given, seen: dict) -> Value:
@@ -213,4 +299,4 @@ def free_names(node) -> set[str]:
     return read - own
 
 
-__all__ = ["Lifted", "lift"]
+__all__ = ["FUNCTIONS", "Lifted", "Opened", "lift"]

@@ -38,7 +38,7 @@ from .user import partials_of
 OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.linalg": "linear_algebra",
         "scipy.signal": "signal", "scipy.integrate": "..solvers.scipy_integrals", "numpy.fft": "fourier",
         "scipy.fft": "trigonometric", "scipy.ndimage": "images", "scipy.spatial": "spatial",
-        "scipy.optimize": "..solvers.scipy_roots", "scipy.interpolate": "grids",
+        "scipy.optimize": "..solvers.scipy_optimize", "scipy.interpolate": "grids",
         "statistics": "..rules.definitions.pythons_statistics", "bottleneck": "..rules.definitions.bottleneck",
         "numpy.testing": "..rules.definitions.testing"}
 HERE = str(Path(__file__).resolve().parents[1]) + os.sep

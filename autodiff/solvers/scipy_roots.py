@@ -310,8 +310,6 @@ def refused(what, instead):
     return refusal
 
 
-for _name, _instead in (("toms748", "scipy.optimize.brentq"), ("fixed_point", "autodiff.fixed_point(g, x0, *args)"),
-                        ("fsolve", "autodiff.root(f, x0, *args)"), ("root", "autodiff.root(f, x0, *args)"),
-                        ("minimize", "autodiff.minimize(f, x0, *args)"),
-                        ("minimize_scalar", "autodiff.minimize(f, x0, *args)")):
-    defines(getattr(optimize, _name))(refused(f"scipy.optimize.{_name}", f"use {_instead}, which is differentiated"))
+for _name, _instead in (("toms748", "brentq"), ("fmin", "minimize with the method Nelder-Mead"),
+                        ("fmin_bfgs", "minimize"), ("fmin_l_bfgs_b", "minimize with the method L-BFGS-B")):
+    defines(getattr(optimize, _name))(refused(f"scipy.optimize.{_name}", f"use scipy.optimize.{_instead}"))

@@ -110,7 +110,7 @@ class Names:
         self.taken.add(name)
         self.kept[name] = kind
         if depth > 1:
-            self.scopes[depth - 1].append(name)
+            self.scopes[min(depth, len(self.scopes)) - 1].append(name)      # one may stand before the loop that reads it
         self.given[key] = name
         return name
 

@@ -87,7 +87,7 @@ from .outside import (
     special,
 )
 from .places import OF_POLYNOMIALS, Place, in_library
-from .purity import call_now, no_rule, table_now
+from .purity import call_now, no_rule, python_value, table_now
 from .recursion import entered, recursion_depth
 from .starred import one_for_each_parameter
 
@@ -186,14 +186,15 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if hasattr(target, "__autodiff_lower__") and not isinstance(target, type):
         return target.__autodiff_lower__(lo, args, kwargs)
     if getattr(target, "__autodiff_operator__", False):
-        if any(isinstance(a, (Closure, Applied)) for a in args):
-            raise lo.error(UnsupportedSyntax, f"`{target.__name__}` of a function defined inside a differentiated "
-                                              "function is not supported",
-                           "define it at module level, and pass what it uses as arguments")
+        if not args and kwargs:                         # @grad(wrt=1): what it decorates comes later
+            return Applied(Static(target), (), kwargs)
+        local = tuple(a for a in args if not isinstance(a, Static))
         for value in (*args, *kwargs.values()):
             if isinstance(value, (Scalar, Array)):
                 told = f"an option of `{target.__name__}` must be known before the program runs"
                 raise NeedsStatic(lo.error(TypeConflict, told, "write a constant, or make the operator outside"), value)
+        if len(args) == len(local) == 1:
+            return target.__autodiff_operator__(local, {k: python_value(v) for k, v in kwargs.items()})
         return call_now(lo, target, args, kwargs)
     if not callable(target):
         raise lo.error(WrongKind, f"{describe(Static(target))} is not callable")

@@ -73,6 +73,8 @@ def kind_of(value: Value, arrays: bool = False):
             return ("float64", True)
         case Static(value=v) if type(v) in (int, bool, str, type(None)) or isinstance(v, np.generic):
             return ("is", type(v), repr(v))
+        case Static(value=v) if hasattr(v, "__autodiff_kind__"):
+            return v.__autodiff_kind__()
         case Static(value=v):
             return ("is", id(v))
         case Sequence(items=items, kind=kind) if kind is tuple:

@@ -46,7 +46,7 @@ def learn_rising(lo: Lowering, plan, key, var, init, end) -> None:
         plan.learn(plan.rising, key, False)
     if key not in plan.rising and var.dtype == "int64" and end != var and facts.at_least(init) \
             and facts.at_most(var, end):
-        plan.learn(plan.rising, key, True)
+        plan.rising[key] = plan.unsettled = True
 
 
 def count_iterations(lo: Lowering, state, index) -> None:

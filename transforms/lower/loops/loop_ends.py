@@ -80,7 +80,9 @@ def close_names(lo: Lowering, stmt, plan, state, code):
         if not records and isinstance(head_value, Undefined):
             if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value" and name not in plan.also:
                 continue
-            plan.learn(plan.template, name, template_of(lo, held(tail), name))
+            plan.template[name] = template_of(lo, held(tail), name)
+            plan.unsettled = True
+            continue
         if isinstance(tail, Undefined) and (tail.lost or name in plan.apart):
             raise lo.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration")
         if isinstance(tail, Undefined) and name == "%value":
@@ -113,6 +115,8 @@ def close_names(lo: Lowering, stmt, plan, state, code):
             carry = close_leaf(lo, name, k, record, end, plan, changed)
             if carry is not None:
                 carries.append((name, k, carry))
+    if plan.unsettled:
+        raise Again
     close_twins(lo, plan, entries)
     close_arrays(lo, plan, refilled(lo, changed), stmt)
     done = []
@@ -245,12 +249,12 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                                                          f"{describe(end)} at its end"))
             dtype, _, kinds = by_path(lo, Scalar(var, weak, plan.kinds.get(key, False)), end)
             if kinds and kinds != plan.kinds.get(key) and (differ(kinds) or not weak):
-                plan.kinds[key], plan.dtype[key] = kinds, dtype
-                raise Again
+                plan.kinds[key], plan.dtype[key], plan.unsettled = kinds, dtype, True
+                return None
             if weak and not is_weak(lo, end) and not differ(kinds):
-                plan.dtype[key] = dtype
+                plan.dtype[key], plan.unsettled = dtype, True
                 plan.strong.add(key)
-                raise Again
+                return None
             if not same_dtype(dtype, var.dtype):
                 plan.learn(plan.dtype, key, dtype)
             by = change_of(lo, var, end)

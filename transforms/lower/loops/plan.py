@@ -79,6 +79,7 @@ class Plan:
         self.rising: dict = {}          # integers from 0 upwards that no iteration lowers -> whether that held
         self.range: tuple = ()          # (start, stop, step) of a loop whose iterations are known to run to its end
         self.leaves = False             # whether iterations may leave by errors that are caught around the loop
+        self.unsettled = False          # of the present attempt: numbers turned out to be of other kinds
         self.shared: dict = {}          # of the present attempt: arrays that get copies -> what is seen otherwise too
         self.opened: list = []          # of the present attempt: objects at the head of an iteration
 
