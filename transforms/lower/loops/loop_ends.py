@@ -85,10 +85,8 @@ def close_names(lo: Lowering, stmt, plan, state, code):
             continue
         if isinstance(tail, Undefined) and (tail.lost or name in plan.apart):
             raise lo.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration")
-        if isinstance(tail, Undefined) and name == "%value":
-            tail = head_value
-        else:
-            tail = as_bound(lo, name, head_value, tail, plan)
+        unset = isinstance(tail, Undefined) and name == "%value"
+        tail = head_value if unset else as_bound(lo, name, head_value, tail, plan)
         if name in renewed:
             carries.append((name, 0, renew(lo, records[0], renewed[name])))
             grown = GrowList(records[0][3], renewed[name].shape[0], known_as(GrowList, held(head_value)).weak)
@@ -253,8 +251,7 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                 return None
             if weak and not is_weak(lo, end) and not differ(kinds):
                 plan.dtype[key], plan.unsettled = dtype, True
-                plan.strong.add(key)
-                return None
+                return plan.strong.add(key)
             if not same_dtype(dtype, var.dtype):
                 plan.learn(plan.dtype, key, dtype)
             by = change_of(lo, var, end)
@@ -494,9 +491,9 @@ def result_of(lo: Lowering, head, tail, out, after: dict) -> Value:
         made = rebuild(head, out)
         if made is not head:
             as_object(made, head)
+    if is_object(made) and same_object(head, tail):
+        return after.setdefault(id(tail), (tail, made))[1]
     if is_object(made):
-        if same_object(head, tail):
-            return after.setdefault(id(tail), (tail, made))[1]
         del made.origin
         made.either = {identity(head), identity(tail)} | getattr(head, "either", set()) | getattr(tail, "either", set())
     return made
