@@ -36,7 +36,7 @@ from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
 from .user import partials_of
 
 OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.linalg": "linear_algebra",
-        "scipy.signal": "signal", "scipy.integrate": "..solvers.scipy_integrals", "numpy.fft": "fourier",
+        "scipy.signal": "spectra", "scipy.integrate": "..solvers.scipy_integrals", "numpy.fft": "fourier",
         "scipy.fft": "trigonometric", "scipy.ndimage": "images", "scipy.spatial": "spatial",
         "scipy.optimize": "..solvers.scipy_optimize", "scipy.interpolate": "grids",
         "statistics": "..rules.definitions.pythons_statistics", "bottleneck": "..rules.definitions.bottleneck",
