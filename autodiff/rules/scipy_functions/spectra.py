@@ -50,7 +50,7 @@ def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode
         ends = np.full((*last.shape[:-1], half), 1.0 * cval).astype(last.dtype)
         longer = np.concatenate((ends, last, ends), axis=-1)
     else:
-        ways = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap"}
+        ways: dict = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap"}
         if mode not in ways:
             raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")
         longer = np.pad(last, [(0, 0)] * (last.ndim - 1) + [(half, half)], mode=ways[mode])
