@@ -138,7 +138,7 @@ class Lowering:
         self.kept_frames: list = []         # of functions that have returned an inner function
         self.row_kinds: dict[Arr, tuple] = {}   # memory of growing lists of rows -> their kinds, () for arrays
         self.items_from: dict[Arr, set] = {}    # memory of growing lists of arrays -> what its items are copies of
-        self.replacing = False              # whether an item of such a list is bound, not written
+        self.replacing = False              # whether an item of a list is bound, not written
         self.own_copies = False             # whether what is written is a loop's own business
         self.changed_points: set = set()    # places where arrays of rank 0 are made that are numbers here, and change
         self.kept_points: set = set()       # those of which a list has a copy

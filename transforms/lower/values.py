@@ -219,6 +219,7 @@ class Delayed(Array):
         self.dear = False               # whether an element takes more than a few cheap operations
         self.readers: list[Delayed] = []        # expressions made of this one while it had no memory
         self.listed = False             # whether a growing list has copied it
+        self.copies: set[Arr] = set()   # the lists of other kinds that have
         self.conjugate_of: Array | None = None      # if it is the conjugate of a complex array
 
     def has_moved(self, arr: Arr) -> None:

@@ -9,6 +9,8 @@ from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Value, View, expression, leaves
 from .loop_nests import branch, nest
 
+IN_A_LIST = "an array in a list, whose items are copies here,"
+
 
 # -- memory -----------------------------------------------------------------------------------------------
 def store_element(lo: Lowering, arr: Arr, index, value, accumulate=False) -> None:
@@ -75,8 +77,17 @@ def force(lo: Lowering, value: Array, hint: str = "", copy: bool = False) -> Buf
             lo.read_late.add(arr)
         if value.listed:
             lo.learnt.listed[arr] = result
+        for other in value.copies:
+            note_copy(lo, other, arr)
         lo.forced_log.append(value)
     return result
+
+
+def note_copy(lo: Lowering, arr: Arr, root: Arr) -> None:
+    """A list in `arr` has a copy of the array in `root`: neither may be written while the other is seen."""
+    for one, other in ((arr, root), (root, arr)):
+        lo.learnt.twins.setdefault(one, set()).add(other)
+    lo.either_way[frozenset((arr, root))] = IN_A_LIST
 
 
 def give_memory(lo: Lowering, value) -> None:
