@@ -118,6 +118,7 @@ class Lowering:
         self.read_only_by: dict = {}            # memory that is one of two arrays -> whether not to be written, if known
         self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
         self.size_choices: dict = {}            # such a size -> the condition that chooses, if it is chosen by one
+        self.joined_sizes: dict = {}            # a size of axes side by side -> theirs, where one of them may be 1 long
         self.size_joins: dict = {}              # such a size -> the name that the branch leaves, and where
         self.result_memory: set[Arr] = set()            # of results of unknown length: nothing sees it before the return
         self.taken_over: dict[tuple, str] = {}      # (what is written, its twin), of a loop's making -> the name to copy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...language.build import integer
 from ...language.core import Arr, Const, Var, defined
 from ..journal import placed_in, surrounding
 from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers
@@ -112,6 +113,9 @@ def rematerialise(lo: Lowering, atom, probe: bool = False):
         return atom
     if atom in lo.size_choices:
         return chosen_again(lo, atom, probe)
+    if atom in lo.joined_sizes:
+        p, q = (rematerialise(lo, a, probe) for a in lo.joined_sizes[atom])
+        return None if p is None or q is None else atom if probe else longer_size(lo, p, q)
     op, args = lo.b.facts.definition.get(atom, ("", ()))
     if not op or op == "dim":
         return atom if op == "dim" else None
@@ -135,6 +139,15 @@ def choose_size(lo: Lowering, cond, p, q, join: tuple):
     if isinstance(size, Var) and size not in (p, q):
         lo.b.facts.nonnegative.add(size)
         lo.sizes_by_path[size], lo.size_joins[size], lo.size_choices[size] = (p, q), join, cond
+    return size
+
+
+def longer_size(lo: Lowering, a, b):
+    """The size of two axes side by side that are as long, or of which one is 1 long."""
+    size = branch(lo, lo.b.compare("eq", a, integer(1)), lambda: b, lambda: a, "size")
+    if isinstance(size, Var):
+        lo.b.facts.nonnegative.add(size)
+        lo.joined_sizes[size] = a, b
     return size
 
 
