@@ -28,5 +28,5 @@ def test_ranges_as_arrays(call):
 
 
 def test_ranges_compiled():
-    f = from_text("<ranges>", "import numpy as np\n\n\ndef f(x, n):\n    return np.dot(np.sin(range(n)), x) * (range(n) @ x)\n")
+    f = from_text("<ranges>", "import numpy as np\n\n\ndef f(x, n):\n    return np.dot(range(n), x) * (range(n) @ x)\n")
     assert_gradient(f, (X, 3), (0,), "numba")

@@ -406,6 +406,9 @@ class Generated(Value):
     at: Any = None                  # of one that does not end: the item at a position
 
 
+ON_ALL_PATHS = "give it one kind and one shape on all paths, or use it inside the branches"
+
+
 @dataclass(eq=False)
 class Undefined(Value):
     """A name without a value, or (`lost`) one whose values on two paths do not fit together. later: at the head of a loop,
@@ -465,7 +468,7 @@ def is_number(value: Value) -> bool:
 
 
 __all__ = ["Applied", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead",
-           "Generator", "GrowList", "Iterable", "Mapping", "Maybe", "Packed", "Parent", "Part", "Range", "Record",
-           "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed", "UNSET", "Undefined",
+           "Generator", "GrowList", "Iterable", "Mapping", "Maybe", "ON_ALL_PATHS", "Packed", "Parent", "Part", "Range",
+           "Record", "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed", "UNSET", "Undefined",
            "Value", "Var", "Vectorized", "View", "as_range", "as_tuple", "expression", "inside", "is_number", "leaves",
            "passes"]

@@ -36,6 +36,7 @@ from ..syntax.liveness import assigned
 from ..syntax.statements import FALLS
 from ..syntax.unbound import FALSE, TRUE, bound_of, held, maybe
 from ..values import (
+    ON_ALL_PATHS,
     Array,
     Buffer,
     Closure,
@@ -82,7 +83,8 @@ def close_names(lo: Lowering, stmt, plan, state, code):
                 continue
             plan.learn(plan.template, name, template_of(lo, held(tail), name))
         if isinstance(tail, Undefined) and (tail.lost or name in plan.apart):
-            raise lo.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration")
+            raise lo.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration",
+                           ON_ALL_PATHS if tail.why else "")
         if isinstance(tail, Undefined) and name == "%value":
             tail = head_value
         else:
