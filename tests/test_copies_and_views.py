@@ -6,7 +6,7 @@ from scipy.spatial import distance
 
 from autodiff import AutodiffError, grad, value_and_grad, vjp
 
-from .support import assert_slope, direction_like, from_text
+from .support import assert_gradient, assert_slope, direction_like, from_text
 
 X, Y = np.array([0.11, 2.37, 0.34]), np.array([0.4, 0.5, -0.6])
 A = np.array([[0.3, 0.2, 0.7], [0.1, 0.9, 0.45], [0.35, 0.6, 0.8]])
@@ -101,3 +101,38 @@ def test_writes_on_one_path_to_views_of_what_a_function_makes(made, write):
             value_and_grad(f, mode="python")(x)
     else:
         assert value_and_grad(f, mode="python")(x)[0] == pytest.approx(expected)
+
+
+HELD = """[y for _ in range(n)]|[y] * n|n * [y]|(y,) * n|[np.cos(x) for _ in range(n)] + [y]|[[y, y] for _ in range(n)]
+[(y * 2.0, y) for _ in range(n)]|[y, y]""".replace("\n", "|").split("|")
+AFTER = ["", "y = y * 2.0", "y = np.cos(y)\n    y[1] = x[0]", "z = y + 1.0\n    z[0] = x[1]\n    y = z"]
+
+
+@pytest.mark.parametrize("made", ["np.sin(x)", "np.sin(x).copy()"])
+@pytest.mark.parametrize("held", HELD)
+def test_lists_hold_the_arrays_themselves(held, made):
+    """An array that a list of run-time length holds is written to: Python's numbers, or refused; else all is as it is."""
+    text = "import numpy as np\n\n\ndef f(x, n):\n    y = {}\n    L = {}\n    {}\n    return np.sum(np.array(L)) + y @ y\n"
+    for k, after in enumerate(AFTER):
+        f = from_text(f"<held {held} {made} {k}>", text.format(made, held, after or "pass"))
+        assert_gradient(f, (X, 3), (0,), "python")
+    f = from_text(f"<held {held} {made} written>", text.format(made, held, "y[0] = 5.0 * x[1]"))
+    try:
+        assert_gradient(f, (X, 3), (0,), "python")
+    except AutodiffError as e:
+        assert "y[0] = " in str(e) and "copy" in str(e)
+
+
+@pytest.mark.parametrize("made", ["np.sin(x)", "np.sin(x).copy()"])
+@pytest.mark.parametrize("lines, written", [
+    ("L[0] = y", False), ("L[0] = y\n    L[1] = y", False),
+    ("for i in range(n):\n        L[i] = y\n        y = np.cos(y)", False),
+    ("L[0] = y\n    y[0] = 5.0 * x[1]", True), ("L[1] = y\n    L[1][0] = 5.0 * x[1]", True)])
+def test_items_of_lists_are_bound_to_arrays(lines, written, made):
+    f = from_text(f"<bound {lines} {made}>", f"import numpy as np\n\n\ndef f(x, n):\n    y = {made}\n"
+                  f"    L = [np.cos(x) for _ in range(n)]\n    {lines}\n    return np.sum(np.array(L)) + np.sum(y ** 2)\n")
+    if written:
+        with pytest.raises(AutodiffError, match="copy"):
+            grad(f, mode="python")(X, 3)
+    else:
+        assert_gradient(f, (X, 3), (0,), "python")

@@ -171,7 +171,7 @@ def dict_of_run_time(n):
 
 @pytest.mark.parametrize("f, argument", [
     (shared_row, X), (second_name, V), (unlike_rows, V), (dict_of_run_time, 3),
-    (lambda n: [np.zeros(2)] * n, 3), (lambda x: max(x), X)])
+    (lambda n: [np.zeros(2), np.ones(3)] * n, 3), (lambda x: max(x), X)])
 def test_refused(f, argument):
     with pytest.raises(AutodiffError):
         differentiable(f, mode="python")(argument)

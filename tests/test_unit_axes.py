@@ -84,3 +84,15 @@ def test_an_error_of_the_users_starts_nothing_again(mode):
     with pytest.raises(ValueError, match="said by the user"):
         derivative(X)
     assert not derivative._checked
+
+
+def rows_of_a_comprehension(x, y):
+    """Another statement lets axes be 1 long, and the rows have the longer one's length."""
+    rows = np.array([(x - y * p).sum(axis=1) for p in y])
+    return np.sum(rows ** 2) + np.sum(np.add.reduceat(x, np.arange(0, x.shape[0], 2), axis=0) ** 3)
+
+
+def test_rows_that_are_broadcast_where_axes_may_be_1_long():
+    x, y = np.random.default_rng(0).random((4, 2)), np.random.default_rng(1).random((4, 2))
+    for given in ((x, y), (x[:1], y), (x, y[:1])):
+        assert_gradient(rows_of_a_comprehension, given, (0, 1), "python")

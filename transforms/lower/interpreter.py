@@ -54,7 +54,7 @@ from .syntax import assignments, expressions, operators, statements
 from .syntax.alternatives import settled_result
 from .syntax.expressions import value_of_lambda
 from .syntax.liveness import Liveness, own_nodes, use_counts, whole_body
-from .values import UNSET, Array, Buffer, Record, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
+from .values import ON_ALL_PATHS, UNSET, Array, Buffer, Record, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
 
 HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *(call.helper for call in CALLS.values()),
            *(op.helper for op in OPS.values())}
@@ -291,7 +291,7 @@ class Interpreter(Lowering):
             elif isinstance(leaf, Static) and (leaf.value is None or isinstance(leaf.value, str)):
                 out.append(leaf)
             elif isinstance(leaf, Undefined) and leaf.lost:
-                raise self.error(TypeConflict, leaf.why)
+                raise self.error(TypeConflict, leaf.why, ON_ALL_PATHS)
             else:
                 raise self.error(TypeConflict, f"the function returns {describe(leaf)}",
                                  "return numbers, arrays, or tuples, lists and dicts of them")

@@ -118,6 +118,7 @@ class Lowering:
         self.read_only_by: dict = {}            # memory that is one of two arrays -> whether not to be written, if known
         self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
         self.size_choices: dict = {}            # such a size -> the condition that chooses, if it is chosen by one
+        self.joined_sizes: dict = {}            # a size of axes side by side -> theirs, where one of them may be 1 long
         self.size_joins: dict = {}              # such a size -> the name that the branch leaves, and where
         self.result_memory: set[Arr] = set()            # of results of unknown length: nothing sees it before the return
         self.taken_over: dict[tuple, str] = {}      # (what is written, its twin), of a loop's making -> the name to copy
@@ -138,7 +139,7 @@ class Lowering:
         self.kept_frames: list = []         # of functions that have returned an inner function
         self.row_kinds: dict[Arr, tuple] = {}   # memory of growing lists of rows -> their kinds, () for arrays
         self.items_from: dict[Arr, set] = {}    # memory of growing lists of arrays -> what its items are copies of
-        self.replacing = False              # whether an item of such a list is bound, not written
+        self.replacing = False              # whether an item of a list is bound, not written
         self.own_copies = False             # whether what is written is a loop's own business
         self.changed_points: set = set()    # places where arrays of rank 0 are made that are numbers here, and change
         self.kept_points: set = set()       # those of which a list has a copy

@@ -219,6 +219,7 @@ class Delayed(Array):
         self.dear = False               # whether an element takes more than a few cheap operations
         self.readers: list[Delayed] = []        # expressions made of this one while it had no memory
         self.listed = False             # whether a growing list has copied it
+        self.copies: set[Arr] = set()   # the lists of other kinds that have
         self.conjugate_of: Array | None = None      # if it is the conjugate of a complex array
 
     def has_moved(self, arr: Arr) -> None:
@@ -405,6 +406,9 @@ class Generated(Value):
     at: Any = None                  # of one that does not end: the item at a position
 
 
+ON_ALL_PATHS = "give it one kind and one shape on all paths, or use it inside the branches"
+
+
 @dataclass(eq=False)
 class Undefined(Value):
     """A name without a value, or (`lost`) one whose values on two paths do not fit together. later: at the head of a loop,
@@ -464,7 +468,7 @@ def is_number(value: Value) -> bool:
 
 
 __all__ = ["Applied", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead",
-           "Generator", "GrowList", "Iterable", "Mapping", "Maybe", "Packed", "Parent", "Part", "Range", "Record",
-           "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed", "UNSET", "Undefined",
+           "Generator", "GrowList", "Iterable", "Mapping", "Maybe", "ON_ALL_PATHS", "Packed", "Parent", "Part", "Range",
+           "Record", "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed", "UNSET", "Undefined",
            "Value", "Var", "Vectorized", "View", "as_range", "as_tuple", "expression", "inside", "is_number", "leaves",
            "passes"]

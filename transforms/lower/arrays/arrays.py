@@ -43,6 +43,7 @@ from ..values import (
     GrowList,
     Mapping,
     Part,
+    Range,
     Record,
     Scalar,
     Sequence,
@@ -53,12 +54,13 @@ from ..values import (
     Undefined,
     Value,
     View,
+    as_range,
     as_tuple,
     has_kinds,
     is_number,
     leaves,
 )
-from .broadcasting import broadcast_shapes, broadcast_to, map_arrays, scalar_array, stack_items
+from .broadcasting import as_array, broadcast_shapes, broadcast_to, map_arrays, scalar_array, stack_items
 from .loop_nests import branch
 from .memory import delayed, force
 
@@ -163,6 +165,8 @@ def array(lo: Lowering, value: Value) -> Array:
         return series_array(lo, value)
     if isinstance(value, Record) and getattr(value.cls, "stands_for", None) is collections.deque:
         return lo.array(value.fields["items"])
+    if isinstance(as_range(value), Range):
+        return as_array(lo, value)
     raise not_one(lo, value, "an array")
 
 

@@ -15,8 +15,8 @@ from ..numbers.integers import same_dtype
 from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers, truths_by_path
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Iterable, Range, Scalar, Sequence, Value, View, as_range, expression
-from .loop_nests import branch, nest
-from .memory import delayed, force, is_dear, store_element
+from .loop_nests import nest
+from .memory import delayed, force, is_dear, longer_size, store_element
 
 UNBROADCAST = "operands could not be broadcast"      # how NumPy begins to say so
 
@@ -62,9 +62,7 @@ def joined_size(lo: Lowering, a, b, message: str, error: str):
     add_check(lo, build, fits, error, message)
     if isinstance(a, Const) or isinstance(b, Const):        # a constant here is not 1: the other has its size or 1
         return a if isinstance(a, Const) else b
-    size = branch(lo, build.compare("eq", a, ONE), lambda: b, lambda: a, "size")
-    build.facts.nonnegative.add(size)
-    return size
+    return longer_size(lo, a, b)
 
 
 def is_unit(lo: Lowering, size) -> bool:

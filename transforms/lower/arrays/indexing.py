@@ -426,7 +426,11 @@ def store_subscript(lo: Lowering, owner: Array, key: Value, value: Value, functi
     if target.rank == 0:
         return store_number(lo, target, value, name)
     if function is None:
-        return assign(lo, target, value)
+        before, lo.replacing = lo.replacing, owner.is_list and len(parts) == 1 and is_number(parts[0])
+        try:
+            return assign(lo, target, value)
+        finally:
+            lo.replacing = before
     return augment(lo, target, function, value, stmt)
 
 

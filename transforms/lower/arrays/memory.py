@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from ...language.build import integer
 from ...language.core import Arr, Const, Var, defined
 from ..journal import placed_in, surrounding
 from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Value, View, expression, leaves
 from .loop_nests import branch, nest
+
+IN_A_LIST = "an array in a list, whose items are copies here,"
 
 
 # -- memory -----------------------------------------------------------------------------------------------
@@ -75,8 +78,17 @@ def force(lo: Lowering, value: Array, hint: str = "", copy: bool = False) -> Buf
             lo.read_late.add(arr)
         if value.listed:
             lo.learnt.listed[arr] = result
+        for other in value.copies:
+            note_copy(lo, other, arr)
         lo.forced_log.append(value)
     return result
+
+
+def note_copy(lo: Lowering, arr: Arr, root: Arr) -> None:
+    """A list in `arr` has a copy of the array in `root`: neither may be written while the other is seen."""
+    for one, other in ((arr, root), (root, arr)):
+        lo.learnt.twins.setdefault(one, set()).add(other)
+    lo.either_way[frozenset((arr, root))] = IN_A_LIST
 
 
 def give_memory(lo: Lowering, value) -> None:
@@ -101,6 +113,9 @@ def rematerialise(lo: Lowering, atom, probe: bool = False):
         return atom
     if atom in lo.size_choices:
         return chosen_again(lo, atom, probe)
+    if atom in lo.joined_sizes:
+        p, q = (rematerialise(lo, a, probe) for a in lo.joined_sizes[atom])
+        return None if p is None or q is None else atom if probe else longer_size(lo, p, q)
     op, args = lo.b.facts.definition.get(atom, ("", ()))
     if not op or op == "dim":
         return atom if op == "dim" else None
@@ -124,6 +139,15 @@ def choose_size(lo: Lowering, cond, p, q, join: tuple):
     if isinstance(size, Var) and size not in (p, q):
         lo.b.facts.nonnegative.add(size)
         lo.sizes_by_path[size], lo.size_joins[size], lo.size_choices[size] = (p, q), join, cond
+    return size
+
+
+def longer_size(lo: Lowering, a, b):
+    """The size of two axes side by side that are as long, or of which one is 1 long."""
+    size = branch(lo, lo.b.compare("eq", a, integer(1)), lambda: b, lambda: a, "size")
+    if isinstance(size, Var):
+        lo.b.facts.nonnegative.add(size)
+        lo.joined_sizes[size] = a, b
     return size
 
 

@@ -15,11 +15,11 @@ from ..numbers.conversions import cast, truth
 from ..numbers.integer_operations import check_fitting
 from ..numbers.kinds_on_paths import check_written
 from ..state import Lowering
-from ..values import ONLY_HERE, Array, Buffer, Delayed, Scalar, Static, Value, View, expression, is_number
-from .aliases import note_write, stood_for, with_twins
+from ..values import ONLY_HERE, Array, Buffer, Delayed, FancyRead, Scalar, Static, Value, View, expression, is_number, leaves
+from .aliases import memory_of, note_write, stood_for, with_twins
 from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
 from .loop_nests import nest
-from .memory import before_write, force, give_memory
+from .memory import IN_A_LIST, before_write, force, give_memory, note_copy
 
 WRITES_OUTSIDE = ("a derivative cannot follow writes to an array that exists outside this function, as a global or a "
                   "default", "work on a copy, or pass it as an argument")
@@ -30,7 +30,8 @@ def refuse_twin_write(lo: Lowering, arr: Arr) -> None:
     """Refuse a write to `arr` while a live name sees a buffer that NumPy might write with it."""
     live = getattr(lo.node, "live_out", None)
     for twin in lo.learnt.twins.get(arr, ()):
-        if not seen_by_another(lo, twin, "", live):
+        bound = lo.replacing and lo.either_way.get(frozenset((arr, twin))) is IN_A_LIST       # to another, not written
+        if bound or not seen_by_another(lo, twin, "", live):
             continue
         refuse_either_way(lo, arr, twin)
         name = lo.taken_over.get((arr, twin))
@@ -191,6 +192,17 @@ def note_listed(lo: Lowering, item: Value) -> None:
             if arr in lo.around.writes[mark:] and not made_within(lo, arr, builder):
                 raise lo.error(UnsupportedSyntax, f"{name_of_memory(lo, arr, 'an array')} is appended to a list that grows, "
                                "whose items are copies here, and written in the same loop", "append a copy: x.copy()")
+
+
+def note_copies(lo: Lowering, arr, *items: Value) -> None:
+    """The list in `arr` holds copies of arrays: neither may be written while the other is seen."""
+    for item in (leaf for v in items for leaf in leaves(v)):
+        keep_point(lo, item)
+        if isinstance(inner := expression(item), Delayed) and inner.forced is None:
+            inner.copies.add(arr)
+        elif isinstance(item, (Buffer, View, Delayed)) and not isinstance(item, FancyRead):
+            for root in memory_of(lo, item):
+                note_copy(lo, arr, root)
 
 
 def made_within(lo: Lowering, arr: Arr, outer: Builder) -> bool:

@@ -12,7 +12,7 @@ from ..arrays.aliases import memory_of
 from ..arrays.broadcasting import may_differ, require_same, unequal
 from ..arrays.memory import force, rematerialise, store_element
 from ..arrays.points import store_number
-from ..arrays.writing import assign, keep_point, note_listed
+from ..arrays.writing import assign, keep_point, note_copies, note_listed
 from ..checks import known_in, require
 from ..functions.names import name_of_memory
 from ..journal import placed_in, surrounding
@@ -40,7 +40,7 @@ from ..values import (
     leaves,
 )
 from .item_kinds import listed_number, note_made
-from .list_operators import check_width, kind_of, list_kinds, mark_list, note_copies, slice_of_list
+from .list_operators import check_width, kind_of, list_kinds, mark_list, slice_of_list
 from .sharing import as_object, children, kept_in_table, rebind, replace_everywhere, same_object, stands_for_outside
 
 

@@ -16,10 +16,9 @@ from ...language.build import ZERO
 from ...language.core import Const
 from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import is_complex, is_inexact, promote
-from ..arrays.aliases import memory_of, note_twins
 from ..arrays.broadcasting import convert
 from ..arrays.memory import force
-from ..arrays.writing import keep_point
+from ..arrays.writing import note_copies
 from ..loops.plan import Widen
 from ..numbers.conversions import as_value, dtype_of, is_weak, itemise, truth_value
 from ..numbers.integers import same_dtype
@@ -30,7 +29,6 @@ from ..values import (
     ONLY_HERE,
     Array,
     Buffer,
-    FancyRead,
     GrowList,
     Range,
     Record,
@@ -133,11 +131,11 @@ def list_repeated(lo: Lowering, items: Value, count: Value) -> Value:
         numbers = all(map(is_number, items.items))
         if total <= MANY or total <= TOO_MANY and (not numbers or items.kind is tuple):
             return Sequence(items.items * turns, items.kind)
-        if not numbers:
+        if not numbers and not (total == turns and isinstance(items.items[0], Array) and kind_of(items.items[0]) is None):
             raise lo.error(UnsupportedSyntax, f"a {items.kind.__name__} of objects is repeated by a number known only "
                            "when the program runs", "make them anew: [np.zeros(3) for _ in range(n)], or use np.tile")
     times = lo.b.imax(lo.atom(count, "int64"), ZERO)
-    if isinstance(items, Sequence) and len(items.items) == 1:
+    if isinstance(items, Sequence) and len(items.items) == 1 and is_number(items.items[0]):
         made = force(lo, known_as(Array, lo.call_static(np.full, [as_value(lo, times), items.items[0]], {})))
         return as_list_like(lo, made, items)
     in_memory(lo, items)
@@ -424,16 +422,6 @@ def as_list(lo: Lowering, array: Buffer, node) -> Buffer:
             lo.item_kinds[wide.arr] = lo.item_kinds[array.arr]
         return wide
     return array
-
-
-def note_copies(lo: Lowering, arr, *items: Value) -> None:
-    """The list in `arr` holds copies of arrays: neither may be written while the other is seen."""
-    for item in items:
-        keep_point(lo, item)
-        if isinstance(item, (Buffer, View)) and not isinstance(item, FancyRead):
-            for root in memory_of(lo, item):
-                note_twins(lo, (arr, root))
-                lo.either_way[frozenset((arr, root))] = "an array in a list, whose items are copies here,"
 
 
 def keep_list(lo: Lowering, copy: A, array: Array) -> A:

@@ -23,6 +23,7 @@ from ...language.ops import promote
 from ...language.queries import is_size
 from ..arrays.broadcasting import convert, require_same, same_size, stack_items
 from ..arrays.memory import force
+from ..arrays.writing import note_copies
 from ..checks import certain
 from ..functions.parameters import hidden_array
 from ..journal import surrounding
@@ -54,7 +55,7 @@ from ..values import (
     leaves,
 )
 from .growing import growable, list_dtype, popped, to_grow_list
-from .list_operators import keep_list, kind_of, list_kinds, mark_list, note_copies
+from .list_operators import keep_list, kind_of, list_kinds, mark_list
 from .shared_rows import note_row
 from .sharing import children, end_names, identity, replace_everywhere
 

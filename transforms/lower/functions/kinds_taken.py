@@ -37,6 +37,7 @@ from .places import in_library
 Maker = Callable[[], object]            # a stand-in is made for each call: some functions change what they are given
 
 SIZE = 3                                # the longest axis, and the largest integer, that a function is asked about
+ANY = 2                                 # the length of what has one that is not known
 LONGEST = 64                            # and the longest axis that it is asked about again
 ALTERNATIVES = 16                       # as many kinds of arguments, by path, are asked about
 PURE = frozenset(getattr(builtins, name) for name in (
@@ -176,9 +177,9 @@ def stand_ins(lo: Lowering, value: Value, n: int = 0) -> list[Maker]:
                 name for name, own in vars(cls).items() if callable(own)} <= {*vars(PLAIN)}:
             return together([stand_ins(lo, v) for v in items.values()], lambda made: tuple.__new__(cls, made))
         case GrowList() if value.weak:
-            return [lambda: [1.0] * (n or SIZE)]
+            return [lambda: [1.0] * (n or ANY)]
         case Range():
-            return [lambda: range(n or SIZE)]
+            return [lambda: range(n or ANY)]
         case Slice():
             return together([stand_ins(lo, part) for part in value.inside()], lambda made: slice(*made))
     return []
@@ -222,7 +223,7 @@ def point_of(make: Maker) -> Maker:
 
 def array_of(lo: Lowering, value: Array, n: int) -> list[Maker]:
     """An array of ones, with short axes, or the list that an array stands for."""
-    shape = tuple(max(0, min(s.value, n or SIZE)) if isinstance(s, Const) else n or 2 for s in value.shape)
+    shape = tuple(max(0, min(s.value, n or SIZE)) if isinstance(s, Const) else n or ANY for s in value.shape)
     dtypes = ["int64"] * may_be_integers(lo, value) + [exact(dtype_of(lo, value))]
     kind = kind_of(value)
     if kind is None:

@@ -37,7 +37,7 @@ from ..structures import rebuild
 from ..syntax.liveness import local_names
 from ..syntax.unbound import read, unbound
 from ..table import evaluates
-from ..values import UNSET, Mapping, Record, Scalar, Sequence, Slice, Static, Undefined, Value, leaves
+from ..values import ON_ALL_PATHS, UNSET, Mapping, Record, Scalar, Sequence, Slice, Static, Undefined, Value, leaves
 from .frames import slot_name
 from .parameters import hidden_array, hidden_generator, hidden_number
 from .places import POLYNOMIALS, Place, followed, trusted
@@ -421,7 +421,8 @@ def eval_name(lo: Lowering, node):
             if value is UNSET or getattr(value, "later", False):
                 raise unbound(lo, name, frame)
             if isinstance(value, Undefined):
-                raise lo.error(TypeConflict, value.why or f"`{name}` may be undefined here")
+                raise lo.error(TypeConflict, value.why or f"`{name}` may be undefined here",
+                               ON_ALL_PATHS if value.why else "")
             return asked_for(lo, read(lo, name, value, frame), name)
         if frame.node is not None and name in local_names(frame.node):
             raise unbound(lo, name, frame)

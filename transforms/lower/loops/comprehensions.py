@@ -15,10 +15,10 @@ from ...language.core import Atom, Const, Var, written
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ..arrays.loop_nests import for_loop
 from ..arrays.memory import rematerialise, store_element
-from ..arrays.writing import assign
+from ..arrays.writing import assign, note_copies
 from ..containers.containers import items_of, unpacked
 from ..containers.growing import Row, bound_list
-from ..containers.list_operators import as_list, list_kinds, note_copies
+from ..containers.list_operators import as_list, list_kinds
 from ..containers.shared_rows import note_row
 from ..containers.sharing import children, holding, with_children
 from ..functions.frames import Frame

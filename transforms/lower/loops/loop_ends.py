@@ -36,6 +36,7 @@ from ..syntax.liveness import assigned
 from ..syntax.statements import FALLS
 from ..syntax.unbound import FALSE, TRUE, bound_of, held, maybe
 from ..values import (
+    ON_ALL_PATHS,
     Array,
     Buffer,
     Closure,
@@ -80,11 +81,11 @@ def close_names(lo: Lowering, stmt, plan, state, code):
         if not records and isinstance(head_value, Undefined):
             if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value" and name not in plan.also:
                 continue
-            plan.template[name] = template_of(lo, held(tail), name)
-            plan.unsettled = True
+            plan.template[name], plan.unsettled = template_of(lo, held(tail), name), True
             continue
         if isinstance(tail, Undefined) and (tail.lost or name in plan.apart):
-            raise lo.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration")
+            raise lo.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration",
+                           ON_ALL_PATHS if tail.why else "")
         unset = isinstance(tail, Undefined) and name == "%value"
         tail = head_value if unset else as_bound(lo, name, head_value, tail, plan)
         if name in renewed:

@@ -14,7 +14,7 @@ from ...source.plain import SUPPORTED, misfit_dtype
 from ..needs import NeedsStatic
 from ..state import Lowering
 from ..structures import describe
-from ..values import Array, Scalar, Static, Value, as_tuple
+from ..values import Array, Range, Scalar, Static, Value, as_range, as_tuple
 from .integers import same_dtype
 
 
@@ -34,7 +34,7 @@ def dtype_of(lo: Lowering, value: Value) -> str:
             "complex128" if isinstance(value.value, complex) else "float64")
     if isinstance(value, (Array, Scalar)):
         return value.dtype
-    if as_tuple(value) is not value:
+    if as_tuple(value) is not value or isinstance(as_range(value), Range):
         return lo.array(value).dtype
     raise lo.error(TypeConflict, f"a number or an array is needed here, not {describe(value)}")
 

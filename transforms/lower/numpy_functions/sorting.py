@@ -17,7 +17,7 @@ from ..checks import require, require_that, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, cast, dtype_of
 from ..table import lowers
-from ..values import Array, Buffer, Delayed, Scalar, Slice, Static, View, is_number, known_as
+from ..values import Array, Buffer, Delayed, Range, Scalar, Slice, Static, View, as_range, is_number, known_as
 from .products import library_call
 from .reductions import absent, axes_of, axis_or_all, into
 
@@ -112,7 +112,7 @@ def lower_take_along_axis(lo, x, indices, axis=Static(-1)):
 
 @lowers(np.take)
 def lower_take(lo, x, indices, axis=None, out=None, mode=None):
-    a = lo.array(x)
+    a, indices = lo.array(x), lo.array(indices) if isinstance(as_range(indices), Range) else indices
     axis = axis_or_all(axis, a.rank)
     if absent(axis):
         a, k = (lo.call_static(np.ravel, [a], {}) if a.rank != 1 else a), 0

@@ -292,7 +292,8 @@ def check_attribute(lo: Lowering, owner: Array | Scalar, name: str) -> None:
         raise lo.error(MissingAttribute, f"'{'numpy.' * (own.__module__ == 'numpy')}{own.__name__}' object has no "
                                          f"attribute '{name}'")
     if not callable(found) and name != "flags":
-        raise lo.error(UnsupportedSyntax, f"the attribute `{name}` of arrays and numbers is not supported")
+        raise lo.error(UnsupportedSyntax, f"the attribute `{name}` of arrays and numbers is not supported",
+                       "np.lib.stride_tricks.sliding_window_view has windows without them" if name == "strides" else "")
 
 
 def array_attribute(lo: Lowering, owner: Array, name: str) -> Value:
