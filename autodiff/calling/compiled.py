@@ -17,6 +17,7 @@ from ..arguments.packing import ITEMS, ONE_BY_ONE, holds_packed, in_arrays
 from ..habits import explained
 from ..inspecting.inspected import Inspected
 from ..options import DEFAULT, Options
+from ..rules.lifting import of_inner
 from ..runtime.machine_code.apart import apart
 from ..targets import target_of
 from ..transforms.language.draws import drawn_from
@@ -349,6 +350,7 @@ def operator(function: F) -> F:
     """Mark a function that makes compiled objects: called in a differentiated function, it runs while that is lowered."""
     made: Any = entry(explained(function))
     made.__autodiff_operator__ = True
+    made.__autodiff_inside__ = functools.partial(of_inner, made)
     return made
 
 

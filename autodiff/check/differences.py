@@ -58,7 +58,7 @@ def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), dir
 
     function: returns numbers and arrays, in any structure; what is not float or complex is left out. args: tuple of its
         arguments. A random generator among them is copied for every evaluation, so that all draw the same numbers.
-    wrt: names or positions (default: every argument that is or holds floats or complex numbers). Directions of complex numbers
+    wrt: names or positions (default: every argument that is or holds floats or complex numbers). Directions of the latter
         are complex. Other arguments need no derivative.
     order: 2 compares the Hessian's products too, of a random sum of the results: by reverse over reverse with "rev", by
         forward over reverse with "fwd".

@@ -8,6 +8,7 @@ from dataclasses import replace
 from .. import pipeline
 from ..arguments.positions import flat_numbers, number_leaves, own_leaves
 from ..calling.compiled import made_for
+from ..rules.lifting import FUNCTIONS, lift_one
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..transforms.language.motion import learn
@@ -80,8 +81,11 @@ class InnerPullback(InnerMap):
 
 class InnerTangents(InnerMap):
     primals: list
+    more = 0                # how many of them are no primals of the caller: a function made inside, what it captures
 
     def seeds(self, lo, args):
+        if self.more:
+            args = [Static(None), *args, *[Static(None)] * (self.more - 1)]
         if len(args) != len(self.primals):
             return None
         found: list = []
@@ -125,9 +129,10 @@ def numbered(lowered, count: int) -> list:
 
 def lower_vjp(lo, function, *primals, **options):
     """A call of `vjp` inside a program that is being lowered."""
-    operator = operator_of(lo, Vjp, function, options)
-    lowered, wanted, after, mapping, value, _ = both_parts(lo, operator, primals)
-    trees = numbered(lowered, len(primals))
+    operator, given = operator_of(lo, Vjp, function, primals, options)
+    lowered, wanted, after, mapping, value, _ = both_parts(lo, operator, given)
+    first = int(len(given) > len(primals))
+    trees = numbered(lowered, len(given))[first:first + len(primals)]
 
     def placed(bars):
         by_leaf = dict(zip(wanted, map(value_of, bars, wanted), strict=True))
@@ -139,8 +144,8 @@ def lower_vjp(lo, function, *primals, **options):
 
 def lower_linearize(lo, function, *primals, **options):
     """A call of `linearize` inside a program that is being lowered."""
-    operator = operator_of(lo, Linearize, function, options)
-    lowered, wanted, after, mapping, value, given = both_parts(lo, operator, primals)
+    operator, passed = operator_of(lo, Linearize, function, primals, options)
+    lowered, wanted, after, mapping, value, given = both_parts(lo, operator, passed)
 
     def placed(dots):
         found = iter(dots)
@@ -148,17 +153,21 @@ def lower_linearize(lo, function, *primals, **options):
             leaf.dtype) else Static(None))
     likes = [v for p, v in zip(lowered.leaves, given, strict=True) if p in wanted]
     made = InnerTangents("linearize", lo, after, mapping, likes, placed)
-    made.primals = list(primals)
+    made.primals, made.more = list(passed), len(passed) - len(primals)
     return Sequence((value, Static(made)))
 
 
-def operator_of(lo, cls, function, options) -> Split:
-    if not isinstance(function, Static):
-        raise lo.error(TypeConflict, "vjp() and linearize() take a function defined outside", "define it at module level")
+def operator_of(lo, cls, function, primals, options) -> tuple[Split, list]:
+    """(the operator, the arguments of its function): of one made inside the program, itself and what it captures too."""
+    if not isinstance(function, (Static, *FUNCTIONS)):
+        raise lo.error(TypeConflict, "vjp() and linearize() take a function", "vjp(f, x)")
     if options.get("outputs") is not None:
         raise lo.error(UnsupportedSyntax, "outputs= is not supported inside a differentiated function",
                        "return the written arrays instead")
-    return made_for(cls, function.value)
+    if isinstance(function, Static):
+        return made_for(cls, function.value), list(primals)
+    target, lifted, captured = lift_one(lo, function)
+    return cls(target), [lifted, *primals, *captured]
 
 
 __all__ = ["lower_linearize", "lower_vjp"]

@@ -13,6 +13,7 @@ from ..calling.building import ONE_GENERATOR
 from ..calling.compiled import innermost
 from ..calling.overlaps import APART
 from ..rules import REGISTRY
+from ..rules.lifting import written_outside
 from ..rules.trees import kinds
 from ..transforms.differentiate.reverse import reverse
 from ..transforms.language.build import Builder, integer, loops
@@ -191,6 +192,9 @@ def check_apart(operator, lo: Interpreter, lowered: Lowered, passed) -> None:
 
     passed: the arguments and keywords as the program has them.
     """
+    if passed[0] and written_outside(passed[0][0], lowered.changed, len(passed[0]) - 1):
+        raise lo.error(UnsupportedSyntax, f"`{operator.__name__}` changes an array, a list or an object outside it, and its "
+                       "derivative is taken", "return what it computes")
     if lowered.written:
         names, values = innermost(operator)._named(*passed)
         hidden = [arr for arr, origin, array in lowered.hidden if outside(lo, origin, array) is arr]

@@ -25,6 +25,7 @@ from ..calling.tracebacks import entry
 from ..habits import check_keywords, explained
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY
+from ..rules.lifting import FUNCTIONS, lift_one
 from ..targets import target_of
 from ..transforms.differentiate.forward import forward, live_in
 from ..transforms.language.core import Arr, is_float
@@ -230,10 +231,14 @@ def latest(function, *options) -> list:
 def lower_jvp(lo, function, primals, tangents, **options):
     """A call of `jvp` inside a program that is being lowered."""
     check_keywords(lo, jvp, options)
-    if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence) \
-            or len(primals.items) != len(tangents.items):
-        raise lo.error(TypeConflict, "jvp() takes a function defined outside and tuples of primals and tangents",
-                       "jvp(f, (x, y), (x_dot, None)), with f at module level")
+    if not isinstance(function, (Static, *FUNCTIONS)) or not isinstance(primals, Sequence) or not isinstance(
+            tangents, Sequence) or len(primals.items) != len(tangents.items):
+        raise lo.error(TypeConflict, "jvp() takes a function and tuples of primals and tangents",
+                       "jvp(f, (x, y), (x_dot, None))")
+    if isinstance(function, FUNCTIONS):
+        target, lifted, captured = lift_one(lo, function)
+        return push_inside(lo, target, (lifted, *primals.items, *captured),
+                           (Static(None), *tangents.items, *[Static(None)] * len(captured)), True)
     return push_inside(lo, function.value, primals.items, tangents.items, True)
 
 

@@ -1,21 +1,23 @@
-"""Functions made inside a program, as operands of calls with a rule: what they capture becomes arguments of the call.
+"""Functions made inside a program, as operands of derivatives and of calls with a rule: what they capture becomes arguments.
 
-A rule is read apart from the program that calls the function it belongs to, so a closure cannot come along with its frame.
-It is *lifted* (Johnsson 1985): the numbers and arrays that it captures are taken out, in a fixed order, and a `Lifted`
-function stands for the rest. It takes the captured values after its own arguments.
+A rule, or the function of a derivative, is read apart from the program that calls the function it belongs to, so a closure
+cannot come along with its frame. It is *lifted* (Johnsson 1985): the numbers and arrays that it captures are taken out, in a
+fixed order, and a `Lifted` function stands for the rest. It takes the captured values after its own arguments.
 
 Source: T. Johnsson, "Lambda lifting: transforming programs to recursive equations", FPCA 1985.
 """
 
 from __future__ import annotations
 
+import inspect
+import types
 from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
 
 from ..transforms.language.core import Const
-from ..transforms.language.errors import UnsupportedSyntax
+from ..transforms.language.errors import TypeConflict, UnsupportedSyntax
 from ..transforms.lower.functions.frames import Frame
 from ..transforms.lower.structures import describe
 from ..transforms.lower.values import (
@@ -33,6 +35,7 @@ from ..transforms.lower.values import (
     Undefined,
     Value,
     Vectorized,
+    known_as,
 )
 
 FUNCTIONS = (Closure, Bound, Applied, Vectorized)
@@ -60,8 +63,8 @@ class Lifted:
 
     __name__ = "function"
 
-    def __init__(self, pattern: Value, span: tuple[int, int]):
-        self.pattern, self.span, self.total = pattern, span, 0
+    def __init__(self, pattern: Value, span: tuple[int, int], place):
+        self.pattern, self.span, self.total, self.place = pattern, span, 0, place
 
     def __call__(self, *args):
         raise TypeError("a lifted function is called by the compiler only")
@@ -78,8 +81,8 @@ class Lifted:
         finally:
             del lo.frames[:len(frames)]
         if any(frame.env.get(n) is not v for frame, env in zip(frames, before, strict=True) for n, v in env.items()):
-            raise lo.error(UnsupportedSyntax, "a function given to a solver, or to another function with a rule, changes an "
-                           "object, a list or a dict outside it", "return what it computes")
+            raise UnsupportedSyntax("a function given to a solver, to a derivative, or to another function with a rule, "
+                                    "changes an object, a list or a dict outside it", self.place, "return what it computes")
         return found
 
 
@@ -100,12 +103,86 @@ def lift(lo, values: list) -> tuple[list, list]:
         found: list = []
         pattern = emptied(lo, value, found, {})
         captured.extend(found)
-        made.append(Lifted(pattern, (start, len(captured))))
+        made.append(Lifted(pattern, (start, len(captured)), lo.place(lo.node)))
         return Static(made[-1])
     values = [visit(v) for v in values]
     for function in made:
         function.total = len(captured)
     return values, captured
+
+
+class OfInner:
+    """An operator on a function made inside the program: `grad(f)` there is this applied to `f`."""
+
+    __name__ = "derivative"
+
+    def __init__(self, operator, args: tuple, options: dict):
+        self.operator, self.args, self.options = operator, args, options
+
+    def __autodiff_lower__(self, lo, args, kwargs):
+        function, *own = args
+        target, lifted, captured = lift_one(lo, function)
+        options = dict(self.options)
+        if "wrt" in inspect.signature(self.operator).parameters:
+            options["wrt"] = shifted(lo, options.get("wrt", Static(0)), function, len(own), kwargs)
+        made = lo.call_static(self.operator, [Static(target), *self.args], options)
+        last = len(own) - (getattr(made.value, "takes", 0) - (getattr(made.value, "vector", "") in kwargs))
+        return lo.call(made, [lifted, *own[:last], *captured, *own[last:]], kwargs)
+
+
+def of_inner(operator, args, options) -> Applied:
+    """A call of an operator on a function made inside the program."""
+    return Applied(Static(OfInner(operator, tuple(args[1:]), options)), (args[0],), {})
+
+
+def called_with(function, *args, **named):
+    return function(*args, **named)
+
+
+def lift_one(lo, function) -> tuple:
+    """(a function of Python that takes a function made inside the program first, that function lifted, what it captures):
+    they are called with the arguments between the latter two."""
+    (lifted,), captured = lift(lo, [function])
+    target: Any = types.FunctionType(called_with.__code__, called_with.__globals__, getattr(function, "name", "function"))
+    target.__autodiff_place__ = lo.place(lo.node)
+    return target, lifted, captured
+
+
+def shifted(lo, wrt: Value, function: Value, count: int, kwargs) -> Value:
+    """The arguments that `wrt` means, of a function that takes another one in front. count: how many it is called with by
+    position, beside the keywords."""
+    if isinstance(wrt, Sequence):
+        return Sequence(tuple(shifted(lo, w, function, count, kwargs) for w in wrt.items), wrt.kind)
+    place, known = known_as(Static, wrt).value, parameters(function)
+    names = known[:count]
+    if isinstance(place, (tuple, list)):
+        return Sequence(tuple(shifted(lo, Static(p), function, count, kwargs) for p in place))
+    if place in kwargs:
+        return wrt
+    if place in names:
+        place = names.index(place)
+    if isinstance(place, int) and (0 <= place < count or names == known and not kwargs and -count <= place < 0):
+        return Static(place % count + 1)        # from the end, defaults count too
+    raise lo.error(TypeConflict, f"wrt={place!r} is no argument of the call",
+                   f"it has {', '.join([*names, *kwargs])}" if names else "positions count from 0; names work too")
+
+
+def parameters(function: Value) -> list[str]:
+    """The names of those that positions are bound to; [] where they are not known."""
+    match function:
+        case Closure(node=node):
+            return [a.id for a in (*node.args.posonlyargs, *node.args.args)]
+        case Applied(function=Static(value=OfInner()), args=(inner,)):
+            return parameters(inner)
+        case Applied(function=inner, args=first):
+            return parameters(inner)[len(first):]
+    return []
+
+
+def written_outside(function: Value, lowered_places, count: int) -> bool:
+    """Whether a lifted function, called with `count` arguments, changes what it captured."""
+    total = function.value.total if isinstance(function, Static) and isinstance(function.value, Lifted) else 0
+    return any(name in {f"*{k}" for k in range(count - total, count)} for name, _ in lowered_places)
 
 
 def emptied(lo, value: Value, found: list, seen: dict) -> Value:
@@ -123,8 +200,8 @@ def emptied(lo, value: Value, found: list, seen: dict) -> Value:
         case Closure():
             made = seen[id(value)] = Pattern(value, {}, (), {})
             if any(isinstance(n, gast.Nonlocal) for n in gast.walk(value.node)):
-                raise lo.error(UnsupportedSyntax, f"`{value.name}` writes a name of the function around it, and a solver or "
-                               "another function with a rule calls it", "return what it computes")
+                raise lo.error(UnsupportedSyntax, f"`{value.name}` writes a name of the function around it, and a solver, a "
+                               "derivative or another function with a rule calls it", "return what it computes")
             for name in sorted(free_names(value.node)):
                 outer = held(value.frame, name)
                 if outer is not None:
@@ -213,4 +290,4 @@ def free_names(node) -> set[str]:
     return read - own
 
 
-__all__ = ["Lifted", "lift"]
+__all__ = ["Lifted", "lift", "lift_one", "of_inner", "written_outside"]

@@ -186,14 +186,14 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if hasattr(target, "__autodiff_lower__") and not isinstance(target, type):
         return target.__autodiff_lower__(lo, args, kwargs)
     if getattr(target, "__autodiff_operator__", False):
-        if any(isinstance(a, (Closure, Applied)) for a in args):
-            raise lo.error(UnsupportedSyntax, f"`{target.__name__}` of a function defined inside a differentiated "
-                                              "function is not supported",
-                           "define it at module level, and pass what it uses as arguments")
         for value in (*args, *kwargs.values()):
             if isinstance(value, (Scalar, Array)):
                 told = f"an option of `{target.__name__}` must be known before the program runs"
                 raise NeedsStatic(lo.error(TypeConflict, told, "write a constant, or make the operator outside"), value)
+        if not args:                                    # a decorator
+            return Applied(Static(target), (), kwargs)
+        if isinstance(args[0], (Closure, Applied, Bound, Vectorized)):
+            return target.__autodiff_inside__(args, kwargs)
         return call_now(lo, target, args, kwargs)
     if not callable(target):
         raise lo.error(WrongKind, f"{describe(Static(target))} is not callable")
