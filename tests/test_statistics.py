@@ -81,6 +81,12 @@ def test_multivariate_normal_with_allow_singular():
     assert np.allclose(program(along, flat), density(along, mean, flat @ flat.T, True), rtol=1e-12)
     assert program(mean * 3, flat) == density(mean * 3, mean, flat @ flat.T, True) == -np.inf
     check_grads(lambda s, a: program(mean + np.array([s, s]), a * flat), (0.7, 1.2), mode="python", order=2)
+
+    def with_equal_eigenvalues(spread):
+        covariance = np.zeros((3, 3))
+        covariance[:2, :2] = spread @ spread.T
+        return stats.multivariate_normal.logpdf(np.array([0.3, -0.8, 0.0]), np.zeros(3), covariance, allow_singular=True)
+    check_grads(with_equal_eigenvalues, (np.eye(2),), mode="python")
     with pytest.raises(ValueError, match="semidefinite"):
         grad(lambda x: density(x, np.zeros(3), np.diag([1.0, -1.0, 0.0]), allow_singular=True), mode="python")(np.zeros(3))
 

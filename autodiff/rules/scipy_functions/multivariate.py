@@ -42,17 +42,17 @@ def is_singular(covariance):
 
 def degenerate(gap, covariance):
     """The logarithm of the density on the space that the covariance spans, -inf outside: by its eigenvalues above SciPy's
-    tolerance."""
+    tolerance. The inverse is not made of eigenvectors, which have no derivative where eigenvalues coincide."""
+    tolerance = 1e6 * np.finfo(float).eps
     w, v = np.linalg.eigh(covariance)
-    smallest = 1e6 * np.finfo(float).eps * np.max(np.abs(w))
+    smallest = tolerance * np.max(np.abs(w))
     if np.min(w) < -smallest:
         raise ValueError("The input matrix must be symmetric positive semidefinite.")
     kept = w > smallest
-    w = np.where(kept, w, 1.0)
-    along = gap @ v
-    found = -0.5 * (along * along) @ (kept / w) - 0.5 * np.sum(np.log(w)) - 0.5 * LOG_2PI * np.sum(kept)
-    beside = np.where(kept, 0.0, along)
-    return np.where(np.sqrt(np.sum(beside * beside, axis=1)) < 1e3 * smallest, found, -np.inf)
+    found = np.sum((gap @ np.linalg.pinv(covariance, tolerance)) * gap, axis=1) + np.sum(np.log(np.where(kept, w, 1.0)))
+    beside = np.where(kept, 0.0, gap @ v)
+    return np.where(np.sqrt(np.sum(beside * beside, axis=1)) < 1e3 * smallest, -0.5 * found - 0.5 * LOG_2PI * np.sum(kept),
+                    -np.inf)
 
 
 @defines(stats.multivariate_normal.entropy)
