@@ -163,6 +163,7 @@ CATALOGUE = {
         np.linalg.eigh(m@m.T)[0]
         w, q = np.linalg.eigh(m@m.T); (q*np.sqrt(w))@q.T
         np.linalg.eigh(m@m.T, 'U')[0]**2
+        w, q = np.linalg.eigh(m@m.T, 'U'); (q*np.exp(w))@q.T
         np.linalg.eigvalsh(t@t.transpose(0, 2, 1))
         np.linalg.svd(x, compute_uv=False)
         u, w, q = np.linalg.svd(x, full_matrices=False); u**2@(w[:, None]*q**2)

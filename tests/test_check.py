@@ -1,7 +1,10 @@
 """check_grads: what it accepts, and that it finds what is wrong."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
+from scipy.special import betainc
 
 from autodiff import check_grads, hessian, vjp
 from autodiff.check import GradientMismatch, check_rule
@@ -43,6 +46,25 @@ def test_compiled():
 def test_chosen_arguments():
     assert check_grads(mixed, (X, 1.5, 3), wrt=("k",), mode="python").argument == "k"
     assert check_grads(mixed, (X, 1.5, 3), wrt=0, modes=("fwd",), mode="python").what == "tangent"
+
+
+Pair = namedtuple("Pair", "weights scale")
+
+
+def of_structures(parameters, pairs, n):
+    return np.sum(np.sin(parameters["w"]) * parameters["b"]) * n + pairs[0].scale * np.sum(pairs[0].weights ** 3), pairs[1]
+
+
+def test_arguments_of_any_structure():
+    args = {"w": X, "b": 1.5, "name": "a"}, [Pair(2.0 * X, 0.3), X * 1j], 3
+    assert check_grads(of_structures, args, order=2, modes=("fwd", "rev"), mode="python", directions=1).worst < 1e-6
+    doubled = lambda p, q, n: bent(p["b"]) + np.sum(q[0].weights)
+    with pytest.raises(GradientMismatch, match=r"worst component: argument 0, part 1\[0\]"):
+        check_grads(doubled, args, mode="python")
+
+
+def test_other_arguments_need_no_derivative():
+    assert check_grads(betainc, (1.3, 2.0, 0.4), wrt=2, mode="python").worst < 1e-6
 
 
 def bent(x):

@@ -174,3 +174,13 @@ def test_words_of_the_library_in_plain_python(n):
         np.testing.assert_allclose(out, pairs(wanted), atol=1e-13)
         getattr(complex_linalg, f"add_complex_matmul{name}")(out, pairs(a), pairs(b))
         np.testing.assert_allclose(out, pairs(2.0 * wanted), atol=1e-13)
+
+
+@pytest.mark.parametrize("f", [np.max, np.ptp, lambda z: np.min(z, axis=0), lambda z: np.max(z, axis=-1, keepdims=True)])
+def test_extrema_by_real_and_then_imaginary_parts(f):
+    z = normal(3, 4)
+    assert np.array_equal(ad.differentiable(f, mode="python")(z), f(z))
+    ad.check_grads(f, (z,), order=2, modes=("fwd", "rev"), mode="python", directions=1)
+    z[:, 1] = z[:, 0].real + 2j                     # equal real parts; nan
+    z[1, 2] = np.nan
+    assert np.array_equal(ad.differentiable(f, mode="python")(z), f(z), equal_nan=True)

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, UnsupportedSyntax, check_grads, grad, hessian, jacobian, jvp, value_and_grad, vjp
+from autodiff import (
+    AutodiffError,
+    UnsupportedSyntax,
+    check_grads,
+    differentiable,
+    grad,
+    hessian,
+    jacobian,
+    jvp,
+    value_and_grad,
+    vjp,
+)
 
 R = np.random.default_rng(4)
 A = R.standard_normal((4, 4))
@@ -45,6 +56,16 @@ def test_symmetric_adjoints():
     """As Cholesky's: the adjoint of a symmetric matrix, whichever triangle LAPACK reads."""
     found = grad(lambda a: np.sum(np.linalg.eigh(a)[1][:, 0] ** 4), mode="python")(A + A.T)
     np.testing.assert_allclose(found, found.T)
+
+
+@pytest.mark.parametrize("a", [A, A + 1j * A.T @ A], ids=["real", "complex"])
+def test_eigenvectors_of_the_upper_triangle(a):
+    """With NumPy's signs and phases; the other triangle is not read."""
+    spectrum = lambda a: tuple(np.linalg.eigh(a, "U"))
+    for mode in ("python", "numba"):
+        for found, wanted in zip(differentiable(spectrum, mode=mode)(a), spectrum(a)):
+            np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+    check_grads(lambda a: np.abs(np.linalg.eigh(a + a.conj().T, "U")[1]), (a,), modes=("fwd", "rev"), mode="python")
 
 
 def test_second_order():

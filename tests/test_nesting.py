@@ -8,6 +8,7 @@ import pytest
 
 from autodiff import (
     AutodiffError,
+    check_grads,
     differentiable,
     grad,
     hessian,
@@ -304,3 +305,11 @@ def test_options_that_are_arguments():
         with pytest.raises(AutodiffError, match="an option of `grad` must be known") as e:
             derivative(0.7, wrong)
         assert e.value.loc.line == chosen_by.__code__.co_firstlineno + 1
+
+
+def contracted(a, first, b):
+    return np.sum(np.einsum(a, first, b, (1, 2)) ** 2)
+
+
+def test_integers_in_tuples_that_an_inner_derivative_must_know():
+    check_grads(contracted, (np.ones((2, 3)), (0, 1), np.arange(12.0).reshape(3, 4)), order=2, mode="python", directions=1)

@@ -242,3 +242,8 @@ def test_they_raise_what_python_raises():
 
     with pytest.raises(TypeError, match="can't be concatenated"):
         value_and_grad(joined, mode="python")(np.array([0.7, 1.3]))
+
+
+def test_they_are_differentiated_as_they_are():
+    assert grad(operator.mul, wrt=(0, 1), mode="python")(2.0, 3.0) == (3.0, 2.0)
+    assert grad(abs, mode="python")(-2.0) == -1.0

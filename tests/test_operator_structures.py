@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from autodiff import (
+    NonDifferentiable,
     ShapeMismatch,
     grad,
     hessian,
@@ -122,3 +123,15 @@ def test_dicts_are_matched_by_key():
     assert equal_parts(listed([p] * 20, [turned(v)] * 20), listed([p] * 20, [v] * 20))
     with pytest.raises(ShapeMismatch, match="the cotangent has a part 'z'"):
         pull({"u": bar["u"], "z": bar["v"]})
+
+
+def test_arguments_that_are_empty():
+    """A layer without parameters: its gradient is as empty; a number or None has none."""
+    layered = lambda p, x: p.get("w", x) ** 2
+    assert grad(layered, wrt=(0, 1), mode="python")({}, 3.0) == ({}, 6.0)
+    assert grad(layered, mode="python")({}, 3.0) == {}
+    assert grad(lambda p, x: x * 2, wrt=(0, 1), mode="python")({"a": [], "b": ()}, 2.0) == ({"a": [], "b": ()}, 2.0)
+    assert hessian(layered, wrt=(0, 1), mode="python")({}, 3.0) == ({}, ({}, 2.0))
+    for alone in ((hessian, {}), (grad, None)):
+        with pytest.raises(NonDifferentiable, match="holds no numbers"):
+            alone[0](lambda p, x: x * 2, mode="python")(alone[1], 3.0)

@@ -69,14 +69,26 @@ def test_zscore_refused():
 
 
 def test_multivariate_normal_with_allow_singular():
-    """As without it where the covariance is positive definite; an error where some eigenvalues count as zero."""
+    """As without it where the covariance is positive definite, else on the space that it spans."""
     mean, factor = np.array([0.1, 0.2]), np.array([[1.3, 0.0], [0.4, 0.9]])
+    density = stats.multivariate_normal.logpdf
     program = differentiable(lambda x, f: stats.multivariate_normal.logpdf(x, mean, f @ f.T, allow_singular=True),
                              mode="python")
-    assert np.isclose(program(mean * 3, factor), stats.multivariate_normal.logpdf(mean * 3, mean, factor @ factor.T, True))
+    assert np.isclose(program(mean * 3, factor), density(mean * 3, mean, factor @ factor.T, True))
     check_grads(program, (mean * 3, factor), mode="python")
-    with pytest.raises(ValueError, match="positive definite"):
-        program(mean, np.ones((2, 2)))
+    flat = np.ones((2, 2))
+    along = mean + np.array([[0.5], [-1.1]])
+    assert np.allclose(program(along, flat), density(along, mean, flat @ flat.T, True), rtol=1e-12)
+    assert program(mean * 3, flat) == density(mean * 3, mean, flat @ flat.T, True) == -np.inf
+    check_grads(lambda s, a: program(mean + np.array([s, s]), a * flat), (0.7, 1.2), mode="python", order=2)
+
+    def with_equal_eigenvalues(spread):
+        covariance = np.zeros((3, 3))
+        covariance[:2, :2] = spread @ spread.T
+        return stats.multivariate_normal.logpdf(np.array([0.3, -0.8, 0.0]), np.zeros(3), covariance, allow_singular=True)
+    check_grads(with_equal_eigenvalues, (np.eye(2),), mode="python")
+    with pytest.raises(ValueError, match="semidefinite"):
+        grad(lambda x: density(x, np.zeros(3), np.diag([1.0, -1.0, 0.0]), allow_singular=True), mode="python")(np.zeros(3))
 
 
 def correlated(x, y):

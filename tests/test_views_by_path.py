@@ -140,6 +140,19 @@ def program(seed: int) -> str:
                       "        s = s + np.sum(np.sin(y))", "    return s"])
 
 
+def flattened_and_bound_anew(x):
+    k = np.ravel(-x)                    # a view of what has no memory until the inner loop asks for it
+    for i in range(2):
+        for j in range(3):
+            if j > i:
+                k = np.ravel(-k * x)
+    return np.sum(k)
+
+
+def test_memory_that_an_inner_loop_gives_outside_of_both():
+    assert_gradient(flattened_and_bound_anew, (X,), (0,), "python")
+
+
 def attempt(seed: int) -> list[str]:
     """What becomes of a program, by path."""
     text = HELPERS + "\n\n" + program(seed) + "\n"

@@ -28,14 +28,17 @@ def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = Fal
     for name, tree in trees.items():
         found, cursor = number_leaves(tree, cursor)
         positions[name] = found
-    wanted, shapes = [], []
+    wanted: list = []
+    shapes = []
     for name in wrt:
         tree = positions[name]
         if integers:
             tree = rebuild_value(tree, iter([p if isinstance(p, Position) and leaves[p.number].dtype in FLOATS else
                                              Static(None) for p in leaves_of(tree)]))
         indices = list(flat_numbers(tree))
-        if not indices and not integers:
+        empty = isinstance(tree, (Sequence, Mapping)) and not leaves_of(tree)       # a gradient may be as empty
+        alone = not (wanted or sparse) and name == wrt[-1]
+        if not indices and not integers and (not empty or alone):
             raise NonDifferentiable(f"argument `{name}` holds no numbers to differentiate", place,
                                     "choose float arguments with wrt=")
         if compressed(tree) and not sparse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from typing import Any
 
 from ..arguments.foreign import taken
@@ -173,7 +174,8 @@ def unwrap(function, calls: list, partials: list) -> tuple[tuple, dict, Any]:
             function = function.func
         elif isinstance(function, Binding) and function.kind == "primal":
             function = function.function
-        elif (getattr(function, "__module__", None) or type(function).__module__).split(".")[0] in LIBRARIES:
+        elif isinstance(function, types.BuiltinFunctionType) or (
+                getattr(function, "__module__", None) or type(function).__module__).split(".")[0] in LIBRARIES:
             return prefix, keywords, calling(function)
         elif inspect.ismethod(function):
             prefix, function = (function.__self__, *prefix), function.__func__

@@ -35,11 +35,12 @@ class LocalDerivative:
             return split(lo, function, lambda f: self.__autodiff_lower__(lo, [f, *given], kwargs))
         names = names_of(function)
         options = dict(self.options)
-        if names and "wrt" in options:
-            options["wrt"] = placed(options["wrt"], names)
-        count = len(given) - self.operator(unread, **options).takes
+        count = len(given) - getattr(self.operator(unread, **options), "takes", 0)
         further = given[count:]
-        made, own, captured = opened(lo, function, by_place(lo, self, given[:count], kwargs, names))
+        own = by_place(lo, self, given[:count], kwargs, names)
+        if "wrt" in options:
+            options["wrt"] = placed(lo, self, options["wrt"], names, len(own))
+        made, own, captured = opened(lo, function, own)
         return self.operator(made, **options).__autodiff_lower__(lo, [*own, *captured, *further], {})
 
 
@@ -60,11 +61,15 @@ def unread(*operands):
     """Stands for a function of which only the operator is asked."""
 
 
-def placed(wrt, names):
-    """Positions for names of arguments."""
+def placed(lo, operator, wrt, names, count: int):
+    """Positions for names of arguments, of which there are `count` without those captured."""
     if isinstance(wrt, (tuple, list)):
-        return tuple(placed(w, names) for w in wrt)
-    return names.index(wrt) if wrt in names else wrt
+        return tuple(placed(lo, operator, w, names, count) for w in wrt)
+    place = names.index(wrt) if wrt in names else wrt
+    if not isinstance(place, int) or not -count <= place < count:
+        raise lo.error(TypeConflict, f"`{operator.__name__}`: wrt={wrt!r} is no argument that the function is called with",
+                       f"it has {', '.join(names)}" if names else "")
+    return place % count
 
 
 def opened(lo, function: Value, args=()) -> tuple:
@@ -79,6 +84,12 @@ def opened(lo, function: Value, args=()) -> tuple:
 
     def local(*operands):
         return inside(*operands)
+    named: Any = local
+    if isinstance(function, Closure):
+        named.__name__ = function.name
+        named.__autodiff_place__ = function.frame.definition.loc(function.node)
+    else:
+        named.__autodiff_place__ = lo.place(lo.node)
     return local, given, captured
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
+import inspect
 import itertools
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..api import grad
 from ..arguments.foreign import taken
 from ..arguments.kinds import flatten, is_floating
+from ..arguments.sparse import is_sparse
 from ..calling.compiled import Compiled
 from ..calling.tracebacks import entry
 from ..operators.pushforwards import jvp
 from ..operators.splits import vjp
+from ..rules.stopping import stop_gradient
 from ..transforms.language.errors import AutodiffError, TypeConflict
 from ..transforms.language.markup import piece
 from ..transforms.language.ops import is_inexact
@@ -34,7 +37,7 @@ class GradientMismatch(AutodiffError, AssertionError):
     """A derivative that disagrees with central differences, or forward mode that disagrees with reverse mode."""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class GradientReport:
     """What `check_grads` measured: the largest relative error over the directions tried, and where it was."""
 
@@ -55,7 +58,8 @@ def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), dir
 
     function: returns numbers and arrays, in any structure; what is not float or complex is left out. args: tuple of its
         arguments. A random generator among them is copied for every evaluation, so that all draw the same numbers.
-    wrt: names or positions (default: every float or complex argument). Directions of complex arguments are complex.
+    wrt: names or positions (default: every argument that is or holds floats or complex numbers). Directions of the latter
+        are complex. Other arguments need no derivative.
     order: 2 compares the Hessian's products too, of a random sum of the results: by reverse over reverse with "rev", by
         forward over reverse with "fwd".
     modes: "rev" for pullbacks, "fwd" for pushforwards; with both, also each against the other (the dot-product test).
@@ -70,7 +74,7 @@ def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), dir
     plain = function.function if isinstance(function, Compiled) and function.kind != "map" else function
     args = tuple(taken(args))
     if wrt is None:
-        wrt = tuple(k for k, a in enumerate(args) if is_floating(a))
+        wrt = tuple(k for k, a in enumerate(args) if any(map(is_floating, flatten(a))))
     positions = wrt if isinstance(wrt, tuple) else (wrt,)
     check = Check(plain, tuple(args), positions, mode, np.random.default_rng(seed))
     found = [check.first(modes, position, k) for position in positions for k in range(directions)]
@@ -92,7 +96,9 @@ class Check:
     def __init__(self, function, args, positions, mode, generator):
         self.function, self.args, self.mode, self.generator = function, args, mode, generator
         self.name = getattr(function, "__name__", str(function))
-        out, self.pullback = vjp(function, *copy.deepcopy(args), mode=mode)
+        self.positions = [self.place(p) for p in positions]
+        others = [k for k, a in enumerate(args) if any(map(is_floating, flatten(a))) and k not in self.positions]
+        out, self.pullback = vjp(held(function, others) if others else function, *copy.deepcopy(args), mode=mode)
         if any(isinstance(value, np.random.Generator) for _, _, value in self.pullback._made.hidden):
             raise TypeConflict(f"`{self.name}` draws from a random generator outside, which goes on from call to call", None,
                                "pass the generator as an argument: every evaluation then draws the same from a copy of it")
@@ -102,7 +108,6 @@ class Check:
         if len(self.weights) == 1 and isinstance(self.weights[0], float):
             self.weights = [1.0]
         self.bars = self.pullback(tuple(self.weights) if len(self.weights) > 1 else self.weights[0])
-        self.positions = [self.number(p) for p in positions]
 
     @functools.cached_property
     def gradient(self):
@@ -113,12 +118,14 @@ class Check:
         """The Hessian's product with directions, which are its first argument: it is derived once for all of them."""
         return grad(projected(self.gradient), wrt=tuple(p + 1 for p in self.positions), mode=self.mode)
 
-    def number(self, position) -> int:
-        names = list(self.pullback._made.generated.lowered.trees)
-        return names.index(position) if isinstance(position, str) else position
+    def place(self, position) -> int:
+        if isinstance(position, str):
+            return list(inspect.signature(self.function).parameters).index(position)
+        return position % len(self.args)
 
     def direction(self, position):
-        return normal(self.generator, self.args[position])
+        """Random numbers in the places of the floats of an argument, None in those of other leaves."""
+        return with_leaves(self.args[position], lambda leaf: normal(self.generator, leaf), lambda leaf: None)
 
     def loss(self, *args) -> float:
         return weighted_sum(self.function(*args), self.weights)
@@ -126,7 +133,8 @@ class Check:
     def moved(self, steps: dict, h: complex) -> list:
         moved = list(copy.deepcopy(self.args))
         for position, d in steps.items():
-            moved[position] = moved[position] + h * d
+            parts = iter(floats(d))
+            moved[position] = with_leaves(moved[position], lambda leaf, parts=parts: leaf + h * next(parts))
         return moved
 
     def slopes(self, function, steps: dict):
@@ -154,10 +162,10 @@ class Check:
 
     def first(self, modes, position, k):
         """Reports of one direction of one argument."""
-        place = self.number(position)
+        place = self.place(position)
         d = self.direction(place)
         slopes = self.with_complex_step(list(self.slopes(self.loss, {place: d})), {place: d})
-        pulled = inner(self.bars[place], d)
+        pulled = paired(self.bars[place], d)
         if "rev" in modes:
             yield GradientReport(best(pulled, slopes), str(position), k)
         if "fwd" in modes:
@@ -173,14 +181,14 @@ class Check:
         v = {p: self.direction(p) for p in self.positions}
         u = {p: self.direction(p) for p in self.positions}
         def along(*args):
-            return sum(inner(u[p], g) for p, g in zip(self.positions, self.gradient(*args), strict=True))
+            return sum(paired(u[p], g) for p, g in zip(self.positions, self.gradient(*args), strict=True))
         if which == "fwd":
             tangents = tuple(v.get(j) for j in range(len(self.args)))
             _, dots = jvp(self.gradient, copy.deepcopy(self.args), tangents, mode=self.mode)
-            found = sum(inner(u[p], d) for p, d in zip(self.positions, dots, strict=True))
+            found = sum(paired(u[p], d) for p, d in zip(self.positions, dots, strict=True))
         else:
-            parts = self.product(tuple(u[p] for p in self.positions), *copy.deepcopy(self.args))
-            found = sum(inner(v[p], h) for p, h in zip(self.positions, parts, strict=True))
+            parts = self.product(tuple(floats([u[p] for p in self.positions])), *copy.deepcopy(self.args))
+            found = sum(paired(v[p], h) for p, h in zip(self.positions, parts, strict=True))
         yield GradientReport(best(found, list(self.slopes(along, v))), "", k, "Hessian")
 
     def suspects(self, tolerance: float) -> str:
@@ -196,17 +204,19 @@ class Check:
         """The single component of the gradient that is most wrong."""
         found = (0.0, "")
         for position in self.positions:
-            flat = np.atleast_1d(np.asarray(self.bars[position]))
-            units = {"": 1.0} if flat.dtype.kind == "f" else {".real": 1.0, ".imag": 1j}
-            for place, part in itertools.product(np.ndindex(flat.shape), units):
-                d = np.zeros(flat.shape, dtype=flat.dtype)
-                d[place] = units[part]
-                slope = next(self.slopes(self.loss, {position: d.reshape(np.shape(self.args[position]))}))
-                own = inner(d, flat)
-                gap = float(abs(slope - own))
-                if gap > found[0]:
-                    found = (gap, f"worst component: argument {position}{list(place)}{part}: gradient {own:.6g}, "
-                                  f"difference {slope:.6g}")
+            bars = [np.asarray(bar) for bar in floats(self.bars[position])]
+            for number, bar in enumerate(bars):
+                units = {"": 1.0} if bar.dtype.kind == "f" else {".real": 1.0, ".imag": 1j}
+                part = f", part {number}" if len(bars) > 1 else ""
+                for place, unit in itertools.product(np.ndindex(bar.shape), units):
+                    ds = [np.zeros_like(b) for b in bars]
+                    ds[number][place] = units[unit]
+                    slope = next(self.slopes(self.loss, {position: ds}))
+                    own = inner(ds[number], bar)
+                    gap = float(abs(slope - own))
+                    if gap > found[0]:
+                        found = (gap, f"worst component: argument {position}{part}{list(place) or [0]}{unit}: gradient "
+                                      f"{own:.6g}, difference {slope:.6g}")
         return found[1]
 
 
@@ -220,6 +230,39 @@ def normal(generator, like):
 def inner(a, b) -> float:
     """The inner product of real vector spaces: of complex numbers, that of pairs of their parts."""
     return float(np.sum((np.conjugate(a) * b).real))
+
+
+def paired(a, b) -> float:
+    """The inner product of two structures, None standing for zeros."""
+    return sum(map(inner, floats(a), floats(b)))
+
+
+def with_leaves(value, change, other=lambda leaf: leaf):
+    """A structure with `change(leaf)` in the places of its floats and `other(leaf)` in those of the rest."""
+    inside = lambda v: with_leaves(v, change, other)  # noqa: E731
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(inside, value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(inside, value))
+    if isinstance(value, dict):
+        items = copy.copy(value)
+        items.update({k: inside(v) for k, v in value.items()})
+        return items
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        made = copy.copy(value)
+        for f in dataclasses.fields(value):
+            object.__setattr__(made, f.name, inside(getattr(value, f.name)))
+        return made
+    if is_sparse(value):
+        compressed = value.copy()
+        compressed.data = inside(value.data)
+        return compressed
+    return change(value) if is_floating(value) else other(value)
+
+
+def held(function, others):
+    """`function`, without derivatives with respect to the arguments in the places `others`."""
+    return lambda *args: function(*[stop_gradient(a) if k in others else a for k, a in enumerate(args)])
 
 
 def weighted(function, weights):
@@ -245,12 +288,7 @@ def lower_weighted_sum(lo, out, weights):
 
 def projected(gradient):
     """The sum of products of gradients and directions, as a function that can be differentiated."""
-    def along(directions, *args):
-        total = 0.0
-        for g, u in zip(gradient(*args), directions):  # noqa: B905 (the compiler reads this)
-            total += np.sum(np.real(np.conjugate(g) * u))
-        return total
-    return along
+    return lambda directions, *args: weighted_sum(gradient(*args), directions)
 
 
 def floats(out) -> list:

@@ -192,6 +192,8 @@ def with_structures(call, kept: int, trees):
 
 def definition_place(function):
     """Where a function is defined, for errors about it as a whole; None if that is not known."""
+    if (place := getattr(function, "__autodiff_place__", None)) is not None:
+        return place
     try:
         made = definition(plain_function(function))
     except AutodiffError:

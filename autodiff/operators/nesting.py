@@ -163,10 +163,11 @@ def of_functions(operator, lo: Interpreter, args, kwargs, tangents):
         raise lo.error(UnsupportedSyntax, f"`{operator.__name__}` holds arguments, and gets a function that this one makes",
                        "make the derivative here, of a function that calls it")
     count = len(args) - operator.takes
-    made, own, captured = opened(lo, Static(operator.function), by_place(lo, operator, args[:count], kwargs, names))
+    own = by_place(lo, operator, args[:count], kwargs, names)
     parameters = operator._parameters()
     if "wrt" in parameters:
-        parameters["wrt"] = placed(parameters["wrt"], names)
+        parameters["wrt"] = placed(lo, operator, parameters["wrt"], names, len(own))
+    made, own, captured = opened(lo, Static(operator.function), own)
     return inline(type(operator)(made, **parameters, options=operator.options), lo, [*own, *captured, *args[count:]], {},
                   tangents)
 

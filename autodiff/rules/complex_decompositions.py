@@ -28,6 +28,16 @@ def complex_eigh_forward(w, v, a, a_dot):
     return np.diag(p).real, v @ (inverse_gaps(w) * p)
 
 
+@pullback("complex_eigh_upper")
+def complex_eigh_upper(w_bar, v_bar, w, v, a):
+    return complex_eigh(w_bar, v_bar, w, v, a)
+
+
+@pushforward("complex_eigh_upper")
+def complex_eigh_upper_forward(w, v, a, a_dot):
+    return complex_eigh_forward(w, v, a, a_dot)
+
+
 @pullback("complex_svd")
 def complex_svd(u_bar, s_bar, vh_bar, u, s, vh, a):
     """As of a real matrix, and the phase between a left vector and its right one, which goes to the left one."""

@@ -34,6 +34,16 @@ def eigh(w_bar, v_bar, w, v, a):
     return 0.5 * (s + s.T)
 
 
+@pullback("eigh_upper")
+def eigh_upper(w_bar, v_bar, w, v, a):
+    return eigh(w_bar, v_bar, w, v, a)
+
+
+@pushforward("eigh_upper")
+def eigh_upper_forward(w, v, a, a_dot):
+    return eigh_forward(w, v, a, a_dot)
+
+
 @pullback("syevr")
 def syevr(w_bar, v_bar, w, v, a, lower):
     return eigh(w_bar, v_bar, w, v, a)

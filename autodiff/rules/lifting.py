@@ -30,6 +30,7 @@ from ..transforms.lower.values import (
     Record,
     Scalar,
     Sequence,
+    Slice,
     Static,
     Undefined,
     Value,
@@ -179,8 +180,8 @@ def emptied(lo, value: Value, found: list, seen: dict) -> Value:
         case _:
             made = with_parts(value, inside)
             if made is None:
-                raise lo.error(UnsupportedSyntax, f"a function given to one with a rule reads {describe(value)}",
-                               "pass what it needs as arguments")
+                raise lo.error(UnsupportedSyntax, f"a function given to a derivative, a solver or one with a rule reads "
+                               f"{describe(value)}", "pass what it needs as arguments")
     seen[id(value)] = made
     return made
 
@@ -265,6 +266,8 @@ def with_parts(value: Value, change) -> Value | None:
             return Mapping({k: change(v) for k, v in items.items()})
         case Record(cls=cls, fields=fields):
             return Record(cls, {k: change(v) for k, v in fields.items()})
+        case Slice():
+            return value.with_inside(map(change, value.inside()))
         case Range():
             return replace(value, start=change(value.start), stop=change(value.stop), step=change(value.step))
     return None

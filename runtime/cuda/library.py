@@ -122,6 +122,9 @@ class NumPyLike(Library):
     def eigh(self, a):
         return tuple(self.xp.linalg.eigh(a, UPLO="L"))
 
+    def eigh_upper(self, a):
+        return tuple(self.xp.linalg.eigh(a, UPLO="U"))
+
     def syevr(self, a, lower):
         return tuple(self.xp.linalg.eigh(a, UPLO="L" if lower else "U"))
 
@@ -224,6 +227,9 @@ class Torch(NumPyLike):
 
     def eigh(self, a):
         return tuple(self.xp.linalg.eigh(a, UPLO="L"))
+
+    def eigh_upper(self, a):
+        return tuple(self.xp.linalg.eigh(a, UPLO="U"))
 
     def syevr(self, a, lower):
         return tuple(self.xp.linalg.eigh(a, UPLO="L" if lower else "U"))

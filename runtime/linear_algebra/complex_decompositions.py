@@ -45,6 +45,18 @@ def _complex_eigh(a):
     return w, in_pairs(v, a)
 
 
+def complex_eigh_upper(a: Any) -> Any:
+    """As `complex_eigh`, of the upper triangle."""
+    w, v = decompositions.eigh_upper(whole(a))
+    return w.real, in_pairs(v, a)
+
+
+@kept_for(complex_eigh_upper, as_they_lie=True)
+def _complex_eigh_upper(a):
+    w, v = _hermitian_upper(whole(a))
+    return w, in_pairs(v, a)
+
+
 def complex_svd(a: Any) -> Any:
     """(u, s, vh) with a = (u * s) @ vh, of shapes (m, k), (k,), (k, n) for a of shape (m, n), k the smaller of both."""
     u, s, vh = decompositions.svd(whole(a))
@@ -85,6 +97,17 @@ def _hermitian(a):
     v = np.full(a.shape, np.nan, a.dtype)
     if _is_finite_matrix(a):
         w_found, v_found = np.linalg.eigh(a)
+        w[:] = w_found
+        v[:] = v_found
+    return w, v
+
+
+@_kept
+def _hermitian_upper(a):
+    w = np.full(a.shape[0], np.nan, a.real.dtype)
+    v = np.full(a.shape, np.nan, a.dtype)
+    if _is_finite_matrix(a):
+        w_found, v_found = decompositions.upper_spectrum(a)
         w[:] = w_found
         v[:] = v_found
     return w, v

@@ -35,6 +35,59 @@ def _eigh(a):
     return w, np.ascontiguousarray(v)
 
 
+_SYEVD, _HEEVD = routine("syevd", 11, "sd"), routine("heevd", 13, "cz")
+
+
+def eigh_upper(a: Any) -> Any:
+    """As `eigh`, of the upper triangle, with the signs that NumPy gives eigenvectors there."""
+    if not np.isfinite(a).all():
+        return np.full(a.shape[0], np.nan, a.real.dtype), np.full(a.shape, np.nan, a.dtype)
+    return tuple(np.linalg.eigh(a, "U"))
+
+
+@kept_for(eigh_upper)
+def _eigh_upper(a):
+    _check_square(a)
+    if not _is_finite_matrix(a):
+        return np.full(a.shape[0], np.nan, a.dtype), np.full(a.shape, np.nan, a.dtype)
+    return upper_spectrum(a)
+
+
+def upper_spectrum(a):
+    raise NotImplementedError
+
+
+@overload(upper_spectrum, jit_options=_STRICT)
+def _upper_spectrum_compiled(a):
+    complex_ones = a.dtype in _HEEVD
+    driver = _HEEVD[a.dtype] if complex_ones else _SYEVD[a.dtype]
+
+    def compiled(a):
+        n = a.shape[0]
+        matrix = np.ascontiguousarray(a.T).copy()               # LAPACK reads rows as columns
+        w = np.empty(n, a.real.dtype)
+        flags = np.array([86, 85], np.uint8)                                            # V, U
+        work, reals, integers = np.zeros(1, a.dtype), np.zeros(1, a.real.dtype), np.zeros(1, np.int32)
+        # n, leading dimension, sizes of work space (-1: ask), error
+        sizes = np.array([n, max(n, 1), -1, -1, -1, 0], np.int32)
+        for _ in range(2):
+            if complex_ones:
+                driver(flags[0:].ctypes, flags[1:].ctypes, sizes[0:].ctypes, matrix.ctypes, sizes[1:].ctypes, w.ctypes,
+                       work.ctypes, sizes[2:].ctypes, reals.ctypes, sizes[3:].ctypes, integers.ctypes, sizes[4:].ctypes,
+                       sizes[5:].ctypes)
+            else:
+                driver(flags[0:].ctypes, flags[1:].ctypes, sizes[0:].ctypes, matrix.ctypes, sizes[1:].ctypes, w.ctypes,
+                       work.ctypes, sizes[2:].ctypes, integers.ctypes, sizes[4:].ctypes, sizes[5:].ctypes)
+            if sizes[2] < 0:
+                sizes[2], sizes[3], sizes[4] = int(work[0].real), int(reals[0]), integers[0]
+                work, reals = np.zeros(sizes[2], a.dtype), np.zeros(max(sizes[3], 1), a.real.dtype)
+                integers = np.zeros(sizes[4], np.int32)
+        if sizes[5] > 0:
+            raise LinAlgErrorThere("Eigenvalues did not converge")
+        return w, np.ascontiguousarray(matrix.T)
+    return compiled
+
+
 _SYEVR = routine("syevr", 21, "sd")
 
 
@@ -135,4 +188,4 @@ def _pinv(a, rcond):
     return np.ascontiguousarray(np.linalg.pinv(np.ascontiguousarray(a), rcond))
 
 
-__all__ = ["eigh", "pinv", "qr", "svd", "syevr"]
+__all__ = ["eigh", "eigh_upper", "pinv", "qr", "svd", "syevr"]

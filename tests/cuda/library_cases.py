@@ -26,6 +26,7 @@ CASES = {
     "det": ([(1,)], (A,), (), lambda: [[np.linalg.det(A)]]),
     "slogdet": ([(1,), (1,)], (A,), (), lambda: [[x] for x in np.linalg.slogdet(A)]),
     "eigh": ([(4,), (4, 4)], (S,), (), lambda: np.linalg.eigh(S)),
+    "eigh_upper": ([(4,), (4, 4)], (S,), (), lambda: np.linalg.eigh(S, "U")),
     "syevr": ([(4,), (4, 4)], (S, True), (), lambda: np.linalg.eigh(S)),          # with the signs of the library
     "svd": ([(4, 2), (2,), (2, 2)], (B,), (), lambda: np.linalg.svd(B, full_matrices=False)),
     "qr": ([(4, 2), (2, 2)], (B,), (), lambda: np.linalg.qr(B)),
@@ -49,6 +50,8 @@ CASES = {
     "complex_cholesky": ([(4, 4, 2)], (pairs(H),), (), lambda: [pairs(np.linalg.cholesky(H))]),
     "complex_eigh": ([(4,), (4, 4, 2)], (pairs(H),), (), lambda: [
         x if x.ndim == 1 else pairs(x) for x in np.linalg.eigh(H)]),
+    "complex_eigh_upper": ([(4,), (4, 4, 2)], (pairs(H),), (), lambda: [
+        x if x.ndim == 1 else pairs(x) for x in np.linalg.eigh(H, "U")]),
     "complex_qr": ([(4, 4, 2), (4, 4, 2)], (pairs(Z),), (), lambda: list(map(pairs, np.linalg.qr(Z)))),
     "complex_pinv": ([(4, 4, 2)], (pairs(Z), 1e-15), (), lambda: [pairs(np.linalg.pinv(Z))]),
     "complex_solve_triangular": ([(4, 4, 2)], (pairs(H), pairs(Z), True, False, True), (), lambda: [

@@ -163,7 +163,8 @@ def test_library_calls(op, kind):
         np.testing.assert_allclose(x, value, rtol=1e-9, atol=1e-9)
 
 
-UNIQUE = {"eigh": 0, "syevr": 0, "complex_eigh": 0, "eig": 0, "svd": 1, "qr": 1, "complex_qr": 1}
+UNIQUE = {"eigh": 0, "eigh_upper": 0, "syevr": 0, "complex_eigh": 0, "complex_eigh_upper": 0, "eig": 0,
+          "svd": 1, "qr": 1, "complex_qr": 1}
 
 
 def magnitudes(op, x):

@@ -13,7 +13,7 @@ from .support import silent
 
 # Arrays made of Tensors, and results put into arrays, would lose the history: refused, each with a way out.
 REFUSED = ("np.stack to make one Tensor", "only the solution", "out= is an array", "into a Tensor",
-           "np.add.at, or an assignment", "may have other signs")
+           "np.add.at, or an assignment")
 LOST = ("np.fromiter", "x.item(", "x if np.isscalar(v[0])")        # leave for Python's own numbers, or ask for them
 
 

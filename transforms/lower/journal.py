@@ -36,10 +36,11 @@ class Attempt:
         lo.node, lo.frame, lo.around, lo.learnt = self.node, self.frame, self.around, self.learnt.copy()
         b.facts.forget_since(dict(self.equal))                # the checks that made sizes equal are dropped too
         outside = surrounding(lo)[1:]
-        for delayed in lo.forced_log[self.forced:]:
+        forced = lo.forced_log[self.forced:]
+        for delayed in forced:
             if delayed.builder not in outside:
                 delayed.forced = None                   # what gave it memory is dropped
-        del lo.forced_log[self.forced:]
+        lo.forced_log[self.forced:] = [d for d in forced if d.forced is not None]      # attempts around may drop these
         b.stmts, b.known, b.loads = list(self.stmts), dict(self.known), dict(self.loads)
         restore(lo, self.environments)
 

@@ -6,6 +6,7 @@ from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, 
 from ..registry import REGISTRY
 
 NAMES = """
+max amax min amin ptp
 average kron cross rot90 var std vecdot matrix_transpose astype cumulative_sum cumulative_prod select choose compress
 extract delete insert put_along_axis apply_along_axis real_if_close trim_zeros
 array_equal put putmask place rollaxis diff ediff1d

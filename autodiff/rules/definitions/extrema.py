@@ -4,6 +4,7 @@ import numpy as np
 
 from ...transforms.lower.numpy_functions.reductions import max_value, min_value, unsupported
 from ..decorators import defines, with_derivative_of
+from ..stopping import stop_gradient
 from .out import mask, stored
 
 OF_BOOLEANS = ("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, "
@@ -13,6 +14,8 @@ OF_BOOLEANS = ("numpy boolean subtract, the `-` operator, is not supported, use 
 @defines(np.max, np.amax)
 def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
     x = taken(a, where, initial)
+    if x.dtype.kind == "c":
+        return stored(out, first_in_order(x, 1.0, axis, keepdims, initial), "unsafe")
     top = max_value(x, axis, True, initial is not None)
     return stored(out, extremum(x, top, np.maximum, axis, keepdims, initial), "unsafe")
 
@@ -20,6 +23,8 @@ def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
 @defines(np.min, np.amin)
 def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
     x = taken(a, where, initial)
+    if x.dtype.kind == "c":
+        return stored(out, first_in_order(x, -1.0, axis, keepdims, initial), "unsafe")
     low = min_value(x, axis, True, initial is not None)
     return stored(out, extremum(x, low, np.minimum, axis, keepdims, initial), "unsafe")
 
@@ -43,6 +48,18 @@ def extremum(x, found, of_two, axis, keepdims, initial):
     if initial is not None:
         result = of_two(result, initial != 0 if x.dtype.kind == "b" else initial)
     return result
+
+
+def first_in_order(z, sign, axis, keepdims, initial):
+    """The extremum of complex numbers, by their real parts and then by their imaginary ones; ties share its derivative."""
+    if initial is not None:
+        return unsupported("an extremum of complex numbers with initial=", "put the initial value among the numbers")
+    x, y = stop_gradient(sign * z.real), stop_gradient(sign * z.imag)
+    hit = x == np.max(x, axis=axis, keepdims=True)
+    y = np.where(hit, y, -np.inf)
+    hit = hit & (y == np.max(y, axis=axis, keepdims=True))
+    count = np.sum(hit, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    return np.sum(np.where(hit, z, 0.0), axis=axis, keepdims=keepdims) / count
 
 
 def hits_of(hit, axis, dtype, initial):

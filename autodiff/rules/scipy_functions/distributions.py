@@ -8,9 +8,8 @@ from scipy import special, stats
 
 from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
+from .multivariate import LOG_2PI, multivariate_normal
 from .special import xlog1py, xlogy
-
-LOG_2PI = math.log(2.0 * math.pi)
 
 
 def checked(parameter):
@@ -155,44 +154,6 @@ def binom(k, n, p):
 def bernoulli(k, p):
     p = probability(p)
     return at_integers(k, 0, inside(np.asarray(k) <= 1, xlogy(k, p) + xlog1py(1.0 - k, -p), p), p)
-
-
-@defines(stats.multivariate_normal.logpdf)
-def multivariate_normal(x, mean=None, cov=1, allow_singular=False):
-    """x: points (..., n); cov: (n, n), positive definite, or with a mean (n,) the n variances or one for all."""
-    points, spread = np.asarray(x), np.asarray(cov)
-    rank = 1 if mean is None else np.ndim(mean)
-    if spread.ndim > 2 or rank > 1:
-        return unsupported("scipy.stats.multivariate_normal of several laws", "call it for each mean and covariance")
-    if points.ndim == 0 or rank == 0 or mean is None and spread.ndim < 2:
-        return unsupported("scipy.stats.multivariate_normal of numbers", "use scipy.stats.norm, whose scale is a deviation")
-    gap = points if mean is None else points - np.asarray(mean)
-    n = gap.shape[-1]
-    if spread.ndim < 2:
-        variances = spread * np.ones(len(mean))
-        found = -0.5 * ((gap * gap) @ (1.0 / variances)) - 0.5 * np.sum(np.log(variances))
-    else:
-        if allow_singular and is_singular(spread):
-            raise ValueError("multivariate_normal is differentiated for positive definite covariances only")
-        lower = np.linalg.cholesky(spread)
-        z = np.linalg.solve(lower, np.reshape(gap, (-1, n)).T)
-        found = np.reshape(-0.5 * np.sum(z * z, axis=0), gap.shape[:-1]) - np.sum(np.log(np.diag(lower)))
-    return found - 0.5 * n * LOG_2PI
-
-
-def is_singular(covariance):
-    """Whether SciPy takes some eigenvalues for zero."""
-    sizes = np.abs(np.linalg.eigvalsh(covariance))
-    return np.min(sizes) <= 1e6 * np.finfo(float).eps * np.max(sizes)
-
-
-@defines(stats.multivariate_normal.entropy)
-def multivariate_normal_entropy(mean=None, cov=1):
-    """-log p(mean) + n / 2, of what `multivariate_normal` takes."""
-    if mean is None and np.ndim(cov) < 2:
-        return unsupported("scipy.stats.multivariate_normal of numbers", "use scipy.stats.norm, whose scale is a deviation")
-    centre = np.zeros(np.shape(cov)[-1]) if mean is None else np.asarray(mean)
-    return 0.5 * np.size(centre) - multivariate_normal(centre, mean, cov)
 
 
 @defines(stats.uniform.logpdf)

@@ -14,7 +14,7 @@ from ...source.plain import SUPPORTED, misfit_dtype
 from ..needs import NeedsStatic
 from ..state import Lowering
 from ..structures import describe
-from ..values import Array, Range, Scalar, Static, Value, as_range, as_tuple
+from ..values import Array, Range, Scalar, Static, Value, as_range, as_tuple, leaves
 from .integers import same_dtype
 
 
@@ -93,10 +93,9 @@ def static_int(lo: Lowering, value: Value, what: str):
 
 
 def parameter_behind(lo: Lowering, value):
-    """The name of an integer parameter that a value depends on, to be made static; None if there is none."""
-    if not isinstance(value, Scalar):
-        return None
-    waiting, seen = [value.atom], set()
+    """The name of an integer parameter that a value, or an item of it, depends on, to be made static; None if there is
+    none."""
+    waiting, seen = [leaf.atom for leaf in leaves(value) if isinstance(leaf, Scalar)], set()
     while waiting:
         atom = waiting.pop()
         if not isinstance(atom, Var) or atom in seen:

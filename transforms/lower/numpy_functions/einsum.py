@@ -45,8 +45,10 @@ def subscripts_of(lo, operands):
     if len(operands) < 2 or not isinstance(operands[1], Sequence):
         raise lo.error(UnsupportedSyntax, "einsum needs its subscripts as a literal string, or as lists of numbers")
     pairs = len(operands) // 2
-    terms = ["".join("..." if i.value is Ellipsis else LETTERS[static_int(lo, i, "a subscript")] for i in items_of(lo, s))
-             for s in (*operands[1:2 * pairs:2], *operands[2 * pairs:])]
+
+    def letter(i) -> str:
+        return "..." if isinstance(i, Static) and i.value is Ellipsis else LETTERS[static_int(lo, i, "a subscript")]
+    terms = ["".join(map(letter, items_of(lo, s))) for s in (*operands[1:2 * pairs:2], *operands[2 * pairs:])]
     arrays = [lo.array(x) for x in operands[:2 * pairs:2]]
     return ",".join(terms[:pairs]) + ("->" + terms[pairs] if len(operands) % 2 else ""), arrays
 

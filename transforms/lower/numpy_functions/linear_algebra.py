@@ -85,14 +85,8 @@ def lower_eigh(lo, a, UPLO=Static("L")):
     a = square(lo, a)
     if not isinstance(UPLO, Static) or str(UPLO.value).upper() not in ("U", "L"):
         raise lo.error(ShapeMismatch, "UPLO argument must be 'L' or 'U'")
-    upper = UPLO.value.upper() == "U"
-    if upper:
-        a = adjoint(lo, a)
     n = a.shape[-1]
-    w, v = decomposed(lo, "eigh", ("w", "v"), a, [(n,), (n, n)])
-    if upper:
-        v = Undefined("the eigenvectors of np.linalg.eigh(a, 'U') may have other signs than those that are found here, from "
-                      "the lower triangle of a.T: write np.linalg.eigh(a.T)", lo.b.loc, True)
+    w, v = decomposed(lo, "eigh" if UPLO.value.upper() == "L" else "eigh_upper", ("w", "v"), a, [(n,), (n, n)])
     return Record(EIGH, {"eigenvalues": w, "eigenvectors": v}) if hasattr(EIGH, "_fields") else Sequence((w, v))
 
 
