@@ -212,7 +212,7 @@ def floats_only_rule(y, x):
 
 
 REFUSED = {
-    "order": (lambda z: np.max(z), "complex"), "comparison": (lambda z: np.sum(z[z > 0]), "order"),
+    "comparison": (lambda z: np.sum(z[z > 0]), "order"),
     "sort": (lambda z: np.sum(np.sort(np.outer(z, z))), "complex"), "floor": (lambda z: np.floor(z), "complex"),
     "float": (lambda z: float(z[0]), "real"), "cast": (lambda z: z.astype(float), "real"),
     "rule": (lambda z: floats_only(z), "rule"), "index": (lambda z: z[z[0]], "float"),

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, UnsupportedSyntax, value_and_grad, vjp
+from autodiff import UnsupportedSyntax, value_and_grad, vjp
 from autodiff.errors import ReadOnlyArray
 
 from .support import module_of
@@ -148,16 +148,15 @@ def test_the_layout_of_an_argument():
 
 
 def test_upper_triangle():
-    """Eigenvalues of the upper triangle; the signs of its eigenvectors are not those of the lower one's."""
+    """Eigenvalues of the upper triangle, and eigenvectors with the signs that NumPy gives them."""
     def values(a):
         return np.sum(np.linalg.eigh(a, "U")[0] ** 3) + np.linalg.eigvalsh(a, "U")[0]
 
     def vectors(a):
         return np.sum(np.linalg.eigh(a, "U")[1])
     a = np.array([[2.0, 1.0, 0.5], [9.0, 3.0, 0.2], [9.0, 9.0, 5.0]])
-    np.testing.assert_allclose(value_and_grad(values, mode="python")(a)[0], values(a), rtol=1e-12)
-    with pytest.raises(AutodiffError):
-        value_and_grad(vectors, mode="python")(a)
+    for f in (values, vectors):
+        np.testing.assert_allclose(value_and_grad(f, mode="python")(a)[0], f(a), rtol=1e-12)
 
 
 def test_upper_factor():

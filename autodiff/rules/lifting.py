@@ -204,7 +204,7 @@ def told(pattern: Value, seen: list):
             for v in (*names.values(), *defaults, *keywords.values()):
                 inside(v)
             return id(closure.node), id(frame.key), tuple(names), tuple(keywords), len(defaults), tuple(parts)
-        case Static(value=v) if hasattr(v, "__autodiff_kind__"):
+        case Static(value=v) if hasattr(type(v), "__autodiff_kind__"):
             return v.__autodiff_kind__()
         case Static(value=v):
             return ("is", type(v), repr(v)) if isinstance(v, (bool, int, float, str, type(None))) else ("is", id(v))

@@ -11,6 +11,12 @@ from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Closure, Static
 
 
+def search(function):
+    """Mark a search that has no derivative: a program has it as a function of its own, under its name."""
+    function.__autodiff_unit__ = True
+    return function
+
+
 def called(f, *args):
     """f(*args) of numbers and arrays."""
     return f(*args)

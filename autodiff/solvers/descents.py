@@ -10,6 +10,7 @@ import numpy as np
 
 from ..api import grad, value_and_grad
 from ..rules.stopping import stop_gradient
+from .callbacks import search
 from .flat import largest, length
 from .line_search import wolfe_step
 
@@ -17,6 +18,7 @@ EPS = float(np.finfo(float).eps)
 PAIRS = 10                  # of steps and changes of the gradient that L-BFGS-B keeps
 
 
+@search
 def bfgs_steps(f, x0, args, gtol, maxiter):
     """(x, iterations), from x0 (n,), until no element of the gradient is above gtol, or no step goes down."""
     x = stop_gradient(1.0 * x0)
@@ -107,6 +109,7 @@ def model(S, Y, count, theta, n):
     return B
 
 
+@search
 def lbfgsb_steps(f, x0, args, low, high, gtol, ftol, maxiter):
     """(x, iterations), from x0 (n,) between bounds low and high (n,), infinite where there are none."""
     x = np.minimum(np.maximum(stop_gradient(1.0 * x0), low), high)
@@ -159,6 +162,7 @@ def lbfgsb_steps(f, x0, args, low, high, gtol, ftol, maxiter):
     return x, count
 
 
+@search
 def simplex_steps(f, x0, args, xatol, fatol, maxiter):
     """(x, iterations), by Nelder and Mead's moves of a simplex of n + 1 corners around x0 (n,)."""
     n = x0.shape[0]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..operators.jacobians import jacobian
 from ..rules.stopping import stop_gradient
+from .callbacks import search
 from .flat import length, values
 
 EPS = float(np.finfo(float).eps)
@@ -43,6 +44,7 @@ def dogleg(R, q, D, radius):
     return (1.0 - alpha) * min(steepest, radius) * uphill + alpha * full
 
 
+@search
 def hybrid_steps(f, x0, args, xtol, maxfev, factor):
     """(root, evaluations) of f(x, *args) = 0 from x0 (n,), by Broyden's updates between Jacobians. RuntimeError where it
     comes to no root."""

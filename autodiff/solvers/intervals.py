@@ -7,6 +7,7 @@ bracket: W. H. Press et al., Numerical Recipes, section 10.1.
 import numpy as np
 
 from ..rules.stopping import stop_gradient
+from .callbacks import search
 
 GOLDEN = 0.5 * (3.0 - 5.0 ** 0.5)
 
@@ -15,6 +16,7 @@ def height(f, x, args):
     return stop_gradient(1.0 * f(x, *args))
 
 
+@search
 def bracket(f, a, b, args):
     """Three points of which the middle one is lowest, from two, and its height; RuntimeError where there are none."""
     f_a, f_b = height(f, a, args), height(f, b, args)
@@ -66,6 +68,7 @@ def bracket(f, a, b, args):
     return a, b, c, f_b
 
 
+@search
 def brent_steps(f, a, b, c, f_b, args, tol, maxiter):
     """(x, iterations) from a bracket a, b, c."""
     low, high = min(a, c), max(a, c)
@@ -114,6 +117,7 @@ def brent_steps(f, a, b, c, f_b, args, tol, maxiter):
     return x, count
 
 
+@search
 def bounded_steps(f, low, high, args, xatol, maxiter):
     """(x, evaluations) between two ends."""
     width = np.sqrt(2.2e-16)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..operators.jacobians import jacobian
 from ..rules.stopping import stop_gradient
+from .callbacks import search
 from .flat import largest, length, values
 
 EPS = float(np.finfo(float).eps)
@@ -60,6 +61,7 @@ def damping_for(s, q, radius, damping, columns):
     return damping
 
 
+@search
 def marquardt_steps(f, x0, args, ftol, xtol, gtol, maxfev, factor, D0):
     """(x, evaluations, MINPACK's word on it) for the least |f(x, *args)|^2 from x0 (n,). D0: scales of the unknowns (n,), or
     None for those of the Jacobian. A Jacobian counts as n evaluations. RuntimeError where it does not converge."""

@@ -13,7 +13,7 @@ from ..operators.pushforwards import jvp
 from ..rules import defines, pullback, pushforward
 from ..rules.stopping import stop_gradient
 from ..transforms.lower.numpy_functions.reductions import unsupported
-from .callbacks import called
+from .callbacks import called, search
 from .flat import largest, shaped, solved, values, values_of_parameters, vector, weighted
 
 SMALLEST_RTOL = float(4.0 * np.finfo(float).eps)
@@ -67,6 +67,7 @@ def value_at(f, x, args):
     return stop_gradient(1.0 * called(f, x, *args))
 
 
+@search
 def by_interpolation(f, before, here, f_before, f_here, args, xtol, rtol, maxiter, hyperbolic):
     """R. P. Brent, Algorithms for Minimization Without Derivatives, 1973, chapter 4, in the form that SciPy has.
 
@@ -115,6 +116,7 @@ def by_interpolation(f, before, here, f_before, f_here, args, xtol, rtol, maxite
     return here, count
 
 
+@search
 def by_halving(f, a, b, f_a, args, xtol, rtol, maxiter):
     width = b - a
     middle = a
@@ -133,6 +135,7 @@ def by_halving(f, a, b, f_a, args, xtol, rtol, maxiter):
     return middle, count
 
 
+@search
 def by_ridders_method(f, a, b, f_a, f_b, args, xtol, rtol, maxiter):
     """C. Ridders, A new algorithm for computing a single root, IEEE Transactions on Circuits and Systems 26 (1979)."""
     tol = xtol + rtol * min(abs(a), abs(b))
@@ -200,6 +203,7 @@ for _name in ("brentq", "brenth", "bisect", "ridder"):
 
 
 # ---- from a point ----------------------------------------------------------------------------------------
+@search
 def newton_steps(f, fprime, fprime2, x0, args, tol, rtol, maxiter):
     """Newton's method, and Halley's with a second derivative."""
     x = stop_gradient(1.0 * x0)
@@ -226,6 +230,7 @@ def newton_steps(f, fprime, fprime2, x0, args, tol, rtol, maxiter):
     return x, count
 
 
+@search
 def secant_steps(f, x0, x1, args, tol, rtol, maxiter):
     p0 = stop_gradient(1.0 * x0)
     if x1 is None:

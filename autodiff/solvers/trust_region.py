@@ -9,6 +9,7 @@ import numpy as np
 
 from ..operators.jacobians import jacobian
 from ..rules.stopping import stop_gradient
+from .callbacks import search
 from .flat import largest, length, values
 
 EPS = float(np.finfo(float).eps)
@@ -77,6 +78,7 @@ def step_within(s, V, q, radius, damping, rows):
     return radius / length(step) * step, damping
 
 
+@search
 def trust_region_steps(f, x0, args, ftol, xtol, gtol, maxfev, loss, loss_scale, scale):
     """(x, evaluations, SciPy's word on it) for the least loss of f(x, *args) from x0 (n,). RuntimeError after maxfev."""
     x = stop_gradient(1.0 * x0)

@@ -24,7 +24,7 @@ from ..numbers.conversions import cast, dtype_of
 from ..numbers.integer_operations import by_path
 from ..numbers.kinds_on_paths import kinds_of
 from ..structures import describe
-from ..syntax.operators import no_operands
+from ..syntax.operands import no_operands
 from ..table import lowers
 from ..values import (
     Array,

@@ -73,7 +73,7 @@ def kind_of(value: Value, arrays: bool = False):
             return ("float64", True)
         case Static(value=v) if type(v) in (int, bool, str, type(None)) or isinstance(v, np.generic):
             return ("is", type(v), repr(v))
-        case Static(value=v) if hasattr(v, "__autodiff_kind__"):
+        case Static(value=v) if hasattr(type(v), "__autodiff_kind__"):
             return v.__autodiff_kind__()
         case Static(value=v):
             return ("is", id(v))
@@ -140,6 +140,8 @@ def as_called(lo: Lowering, function, name: str, names, args, kwargs, run) -> Va
     given = [leaf for v in (*args, *kwargs.values()) for leaf in leaves(v)]
     numbers = tuple(repr(leaf.value) if is_constant(leaf) else None for leaf in given)
     arrays = known_of_arrays(lo, [leaf for leaf in given if isinstance(leaf, Array)])
+    if getattr(function, "__autodiff_unit__", False):
+        lo.units.chosen.setdefault(key, ((None,) * len(numbers), common(arrays, arrays)))
     if key in lo.units.chosen:
         constants, before = lo.units.chosen[key]
         arrays = common(arrays, before)

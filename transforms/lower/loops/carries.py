@@ -66,7 +66,7 @@ def open_names(lo: Lowering, stmt, names, plan):
     carried += [n for n in plan.also if n not in carried]
     entries: list = []
     apart = {id(o) for name in plan.apart for o in objects(binding(lo, name))}
-    plan.opened, plan.unsettled = [], False
+    plan.opened = []
     plan.shared = shared_before(lo, stmt, carried, plan)
     leaving = exits(stmt.body)
     if "return" in leaving:

@@ -18,7 +18,7 @@ import gast
 
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Carry, Const, Merge, Var, written
-from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ...language.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..arrays.loop_nests import branch
 from ..arrays.memory import force
 from ..checks import must
@@ -273,13 +273,15 @@ def attempt_loop(lo: Lowering, stmt, names, attempt) -> None:
     for _ in range(24):
         before = Attempt(lo)
         lo.around.loops.append((plan, before.environments))
-        plan.place = lo.b, len(lo.around.writes)
+        plan.place, plan.unsettled = (lo.b, len(lo.around.writes)), False
         try:
             prepare_lists(lo, plan)
             return attempt(plan)
-        except (Again, NeedsStatic) as e:
+        except (Again, NeedsStatic, AutodiffError) as e:
+            if isinstance(e, AutodiffError) and not plan.unsettled:
+                raise
             before.undo(lo)
-            if isinstance(e, NeedsStatic) or e.plan not in (None, plan):
+            if e.plan not in (None, plan) if isinstance(e, Again) else not plan.unsettled:
                 raise
         finally:
             lo.around.loops.pop()

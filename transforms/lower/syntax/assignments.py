@@ -60,7 +60,8 @@ from ..values import (
 )
 from .alternatives import among, by_items, decided, settled, undecided
 from .liveness import may_act
-from .operators import BINARY, binary_matmul, no_operands
+from .operands import no_operands
+from .operators import BINARY, binary_matmul
 from .statements import conditional, named
 
 

@@ -56,7 +56,8 @@ from ..values import (
 from .alternatives import is_none, split
 from .liveness import bound_inside, use_counts
 from .messages import text_of
-from .operators import is_flat, truth_of
+from .operands import is_flat
+from .operators import truth_of
 from .texts import Text
 
 

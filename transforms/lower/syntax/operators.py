@@ -26,7 +26,7 @@ from ..journal import bindings_changed, environments, restore
 from ..loops.in_turn import found_in_turn
 from ..loops.iterators import gone_through
 from ..numbers.conversions import is_weak, needs_static, truth, truth_value
-from ..numbers.kinds_on_paths import may_be_integers, may_wrap, own_on_paths
+from ..numbers.kinds_on_paths import may_wrap, own_on_paths
 from ..numbers.math_errors import check_floats
 from ..state import Lowering
 from ..structures import as_key, describe
@@ -51,13 +51,13 @@ from ..values import (
     Value,
     as_range,
     as_tuple,
-    is_iterator,
     is_number,
     passes,
 )
 from .alternatives import narrow, split, truth_of_either
 from .liveness import bound_inside
 from .messages import text_operator
+from .operands import no_operands, text_check
 from .texts import Text
 from .unbound import held
 
@@ -145,28 +145,6 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
 def said(lo: Lowering, error: TypeError) -> Exception:
     """What Python says of values that are known now; of methods that were read, the refusal."""
     return error if isinstance(error, AutodiffError) else lo.error(WrongKind, str(error))
-
-
-def is_flat(lo: Lowering, value: Value) -> bool:
-    """Whether a value is `x.flat` in a user's code, which has no arithmetic and few of the attributes of arrays."""
-    return value.is_flat and not in_library(lo)
-
-
-def no_operands(lo: Lowering, *values: Value) -> None:
-    """Iterators, views of dicts and `x.flat` have no arithmetic."""
-    for v in values:
-        if is_iterator(v) and not in_library(lo) or is_flat(lo, v):
-            known = hasattr(v, "viewed") or any(isinstance(other, Array) and not is_flat(lo, other) for other in values)
-            told = "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`"
-            raise lo.error(UnsupportedSyntax if known else WrongKind, told, "make a list of it, or write x.ravel()")
-
-
-def text_check(lo: Lowering, *values):
-    for v in values:
-        no_array = isinstance(v, Record) and not any(isinstance(other, Array) and not other.is_list for other in values)
-        if no_array or isinstance(v, Static) and isinstance(v.value, (str, bytes, set, type(None))):
-            raise lo.error(TypeConflict if any(may_be_integers(lo, other) for other in values)     # one may be an operand
-                           else WrongKind, f"unsupported operand: {describe(v)}")
 
 
 @evaluates(gast.UnaryOp)
@@ -419,6 +397,7 @@ def compare(lo: Lowering, op, left, right) -> Value:
             equal = lo.call_python(same_range, [Sequence(v.inside(), tuple) for v in (left, right)], {})
         if function in (operator.eq, operator.ne):
             return equal if function is operator.eq else truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
+        no_operands(lo, left, right)
     if (found := compare_lists(lo, function, left, right)) is not None:
         return found
     result = lo.elementwise(NAMES[function], left, right)
