@@ -131,11 +131,6 @@ class OnArrays(ast.NodeTransformer):
                  for side in (node.body, node.orelse)]
         return ast.Call(ast.Name("select"), [test, *sides, *map(ast.Name, inputs)], [])
 
-    def visit_Call(self, node):
-        self.generic_visit(node)
-        rooted = isinstance(node.func, ast.Name) and node.func.id == "off_zero"       # 1 / 0 is infinite, as in torch
-        return node.args[0] if rooted else node
-
     def visit_Compare(self, node):
         self.generic_visit(node)
         if len(node.ops) == 1:

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from ..transforms.language.ops import off_zero
 from .decorators import constant, partials
 
 constant("floor", "ceil", "trunc", "rint", "sign", "floordiv", "isnan", "isinf", "isfinite", "signbit")
@@ -164,13 +163,7 @@ def log10(y, x):
 
 @partials("sqrt")
 def sqrt(y, x):
-    """At 0, where it is infinite, a huge number: times the 0 of what does not depend on `x` that is 0, and not nan."""
-    return 0.5 / off_zero(y)
-
-
-@partials("off_zero")
-def off_zero_itself(z, y):
-    return 1.0
+    return 0.5 / y
 
 
 @partials("cbrt")

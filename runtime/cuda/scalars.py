@@ -97,12 +97,6 @@ def heaviside(x, at_zero):
 
 
 @device_function
-def off_zero(y):
-    """`y`; where it is 0, a tiny number of its type, by which one can divide."""
-    return y if y != 0 else type(y)(1e-12) if type(y)(1e-100) == 0 else type(y)(1e-100)
-
-
-@device_function
 def reciprocal(x):
     """1 / x in the type of `x`."""
     return type(x)(1) / x
@@ -144,5 +138,4 @@ def wrap_index(i, n, failed):
 
 
 __all__ = ["by_width", "cbrt", "cospi", "exp2", "f32", "fmax", "fmin", "heaviside", "larger", "logaddexp", "logaddexp2",
-           "maximum", "minimum", "off_zero", "reciprocal", "rint", "sign", "signbit", "sinc", "sinpi", "smaller",
-           "wrap_index"]
+           "maximum", "minimum", "reciprocal", "rint", "sign", "signbit", "sinc", "sinpi", "smaller", "wrap_index"]

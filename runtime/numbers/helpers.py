@@ -277,20 +277,6 @@ def _heaviside(x, at_zero):
     return compiled
 
 
-TINY, TINY_SINGLE = 1e-100, np.float32(1e-12)      # a few powers of their reciprocals are finite
-
-
-def off_zero(y: Any) -> Any:
-    """`y`; where it is 0, a tiny number of its type, by which one can divide."""
-    return y if y != 0 else TINY_SINGLE if isinstance(y, np.float32) else TINY
-
-
-@overload(off_zero, jit_options=_STRICT)
-def _off_zero(y):
-    tiny = TINY_SINGLE if y == types.float32 else TINY
-    return lambda y: y if y != 0 else tiny
-
-
 def round_half_even(x: Any, decimals: int = 0) -> Any:
     """`np.round`: to the nearest multiple of 10**-decimals, halves to the even one, in the type of `x`.
 

@@ -20,7 +20,7 @@ _MATH = {**{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh",
          "deg2rad": "radians", "rad2deg": "degrees"}
 _MATH_OF_TWO = {"fmod": "fmod", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign"}
 _OWN = {"exp2": 1, "cbrt": 1, "rint": 1, "sign": 1, "signbit": 1, "reciprocal": 1, "sinc": 1, "maximum": 2, "minimum": 2,
-        "fmax": 2, "fmin": 2, "larger": 2, "smaller": 2, "heaviside": 2, "off_zero": 1, "logaddexp": 2,
+        "fmax": 2, "fmin": 2, "larger": 2, "smaller": 2, "heaviside": 2, "logaddexp": 2,
         "logaddexp2": 2}                                        # scalars.py has them by the same name
 _SPECIAL = {"zeta": 2, "beta": 2, "betaln": 2, **dict.fromkeys((                   # special.py has these
     "erfinv", "erfcinv", "erfcx", "ndtri", "j0", "j1", "y0", "y1", "gamma", "rgamma", "gammaln", "exprel", "log_ndtr", "psi",

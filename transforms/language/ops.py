@@ -54,11 +54,6 @@ def _op(name, kind, text, *callables, level=100, helper=""):
         CALLABLES[c] = name
 
 
-def off_zero(y):
-    """`y`, or a tiny number where it is 0: for rules, which generated code has from `runtime/numbers/helpers.py`."""
-    return y if y != 0 else 1e-100
-
-
 # level: Python's precedence, for parentheses (higher binds tighter)
 _op("add", "same", "{0} + {1}", operator.add, np.add, level=50)
 _op("sum", "same", "np.add({0}, {1})")      # an addition in a sum whose order the program does not fix
@@ -102,7 +97,6 @@ _op("fmax", "same", "np.fmax({0}, {1})", np.fmax)
 _op("fmin", "same", "np.fmin({0}, {1})", np.fmin)
 _op("clip", "same", "np.minimum(np.maximum({0}, {1}), {2})")
 _op("heaviside", "float", "heaviside({0}, {1})", np.heaviside, helper="heaviside")
-_op("off_zero", "float", "off_zero({0})", off_zero, helper="off_zero")
 _op("sign", "same", "np.sign({0})", np.sign)
 _op("floor", "float", "np.floor({0})", np.floor)
 _op("ceil", "float", "np.ceil({0})", np.ceil)

@@ -21,7 +21,7 @@ RESERVED = {"assign", "copied", "np", "math",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
             "empty", "zeros", "prange", "resize", "revolve_split", "segment_length", "wrap_index", "sinc", "heaviside",
-            "off_zero", "special", "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", "print_line", *HELPERS,
+            "special", "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", "print_line", *HELPERS,
             *(call.helper for call in CALLS.values())}
 
 

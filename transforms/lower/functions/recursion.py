@@ -145,7 +145,8 @@ def check_recursion(lo: Lowering, key, name) -> None:
     lo.inlined[key] += 1
     lo.repeated.add(key)
     straight = own[0].builder is own[-1].builder is lo.b
-    statics = [tuple(repr(leaf.value) for v in f.bound for leaf in leaves(v) if isinstance(leaf, Static)) for f in own]
+    statics = [(id(f.outer), *(repr(leaf.value) for v in f.bound for leaf in leaves(v) if isinstance(leaf, Static)))
+               for f in own]            # functions that one `def` or `lambda` makes anew are different ones
     if key in lo.last_resort:
         if lo.inlined[key] > INLINE_CALLS // 2:
             if straight and len(set(statics[-INLINE_CALLS // 4:])) == 1:
