@@ -78,6 +78,46 @@ def linearized(x):
     return np.sum(tangents(x * 2, None) * value)
 
 
+def shift(f, c):
+    return lambda y: f(y) + c
+
+
+def shifted(x):
+    f = np.sin
+    for _ in range(4):
+        f = shift(f, x[0])
+    return shift(f, x[1] * x[0])(x[2])
+
+
+def twice(f):
+    @functools.wraps(f)
+    def doubled(*args):
+        return 2 * f(*args)
+    return doubled
+
+
+def decorated_thrice(x):
+    @twice
+    @twice
+    @twice
+    def scaled(y):
+        return y * x[0]
+    return scaled(x[1])
+
+
+def with_a_sum_of_its_own(x):
+    def f(y):
+        total = 0.0
+
+        def add(v):
+            nonlocal total
+            total += v * x[0]
+        add(y)
+        add(y ** 2)
+        return total
+    return grad(f)(x[1])
+
+
 def squares(z, f):
     return np.sum(f(z) ** 2)
 
@@ -107,7 +147,8 @@ PROGRAMS = {
     "given to jvp": lambda x: jvp(squares, (x * 2, lambda z: z * x[0]), (x, None))[1],
     "given to vjp": lambda x: np.sum(vjp(squares, x * 2, lambda z: z * x[0])[1](1.0)[0]),
     **{f.__name__: f for f in (with_loss, in_a_loop, newton, decorated, of_lists, of_a_growing_list, by_path,
-                               tangents_inside_tangents, pulled, linearized)},
+                               tangents_inside_tangents, pulled, linearized, shifted, decorated_thrice,
+                               with_a_sum_of_its_own)},
 }
 
 
@@ -161,5 +202,28 @@ def test_functions_with_effects_are_refused(f):
 
 
 def test_a_keyword_without_a_place_is_refused():
-    with pytest.raises(AutodiffError, match="keyword `b`.*\n.*\n.*\n.*\n?Try: pass the arguments by position"):
+    with pytest.raises(AutodiffError, match="keyword `b`.*\n.*\n.*\n.*\n?Try: pass the arguments by position, or"):
         grad(lambda x: grad(lambda a, *, b: a * b * x[0])(x[1], b=2.0), mode="python")(X)
+
+
+def cubed(y):
+    if y < 0:
+        raise ValueError("negative")
+    return y ** 3
+
+
+def test_what_a_derivative_raises_is_not_caught():
+    def guarded(x):
+        try:
+            return grad(cubed)(-x[0])
+        except ValueError:
+            return x[0] ** 2
+
+    def other(x):
+        try:
+            return grad(cubed)(x[0])
+        except ZeroDivisionError:
+            return x[0] ** 2
+    with pytest.raises(AutodiffError, match="taken in a `try` that would catch"):
+        grad(guarded, mode="python")(X)
+    np.testing.assert_allclose(grad(other, mode="python")(X), [6.0 * X[0], 0.0, 0.0])

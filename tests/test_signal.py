@@ -58,6 +58,7 @@ CASES = {
     "welch, short": (lambda x: signal.welch(x, nperseg=5, detrend="linear", scaling="spectrum", axis=0)[1], M),
     "welch, window": (lambda x: signal.welch(x, 1.0, ("kaiser", 3.0), 5, noverlap=3, nfft=8, detrend=False)[1], LONG),
     "csd": (lambda x, y: np.abs(signal.csd(x, y, nperseg=6, window="hamming")[1]), LONG, LONG[::-1] ** 2),
+    "csd, lengths": (lambda x, y: signal.csd(x, y, nperseg=6)[1].imag, LONG, X),
     "periodogram": (lambda x: signal.periodogram(x, 3.0)[1] + signal.periodogram(x, 3.0)[0], M),
     "detrend": (lambda x: signal.detrend(x) + signal.detrend(x, type="constant"), M),
     "trapezoid": (lambda y, x: integrate.trapezoid(y, x), M, PLACES),

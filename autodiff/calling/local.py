@@ -53,11 +53,12 @@ def by_place(lo, operator, given, kwargs, names) -> list:
         found.append(left.pop(name))
     if left:
         raise lo.error(TypeConflict, f"`{operator.__name__}` of a function that this one makes, or with one, gets "
-                       f"the keyword `{next(iter(left))}`", "pass the arguments by position")
+                       f"the keyword `{next(iter(left))}`",
+                       "pass the arguments by position, or write a lambda that holds this one")
     return found
 
 
-def unread(*operands):
+def unread(*arguments):
     """Stands for a function of which only the operator is asked."""
 
 
@@ -82,8 +83,8 @@ def opened(lo, function: Value, args=()) -> tuple:
     (called, *given), captured = lift(lo, [function, *args])
     inside = Opened(called, len(captured))
 
-    def local(*operands):
-        return inside(*operands)
+    def local(*arguments):
+        return inside(*arguments)
     named: Any = local
     if isinstance(function, Closure):
         named.__name__ = function.name

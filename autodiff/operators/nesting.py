@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..arguments.packing import in_arrays
 from ..arguments.positions import Position
 from ..arguments.sparse import is_compressed
@@ -17,12 +19,12 @@ from ..rules import REGISTRY
 from ..rules.trees import kinds
 from ..transforms.differentiate.reverse import reverse
 from ..transforms.language.build import Builder, integer, loops
-from ..transforms.language.core import Arr, Var
+from ..transforms.language.core import Arr, Guard, Var, walk
 from ..transforms.language.draws import drawn_from, has_draws
 from ..transforms.language.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_complex
-from ..transforms.language.queries import is_size
+from ..transforms.language.queries import called, is_size
 from ..transforms.language.substitution import substitute
 from ..transforms.lower.arrays.broadcasting import convert, require_same
 from ..transforms.lower.arrays.memory import force
@@ -36,8 +38,10 @@ from ..transforms.lower.functions.written import overlapping
 from ..transforms.lower.interpreter import Interpreter, Lowered
 from ..transforms.lower.needs import AlwaysRaises, NeedsStatic
 from ..transforms.lower.numbers.conversions import dtype_of
+from ..transforms.lower.numpy_functions.library_calls import ASKED, SINGULAR
 from ..transforms.lower.structures import mapped
 from ..transforms.lower.structures import rebuild as rebuild_value
+from ..transforms.lower.syntax.catching import catches, class_of_error
 from ..transforms.lower.values import (
     Array,
     Buffer,
@@ -313,6 +317,17 @@ def settled(lo, value):
     return rebuild_value(value, iter(out))
 
 
+def refuse_caught(lo: Interpreter, body) -> None:
+    """UnsupportedSyntax where a handler around would have to catch what the statements of a derivative raise."""
+    if lo.around.trying is None:
+        return
+    for s in walk(body):
+        singular = called(s) and s.op in (*ASKED, *SINGULAR) and catches(lo, np.linalg.LinAlgError)
+        if singular or isinstance(s, Guard) and (s.error == "Meant" or catches(lo, class_of_error(s.error))):
+            raise lo.error(UnsupportedSyntax, "a derivative is taken in a `try` that would catch what its function raises",
+                           "take the derivative outside the `try`, or ask by `if` before it")
+
+
 def splice(lo: Interpreter, lowered: Lowered, given):
     """Put a lowered program's statements into the current block, its parameters replaced by values."""
     mapping: dict = {}
@@ -355,6 +370,7 @@ def splice(lo: Interpreter, lowered: Lowered, given):
             lo.b.facts.home[s.var] = None
         elif s.args[0] not in mapping:
             body.append(s)
+    refuse_caught(lo, body)
     lo.b.stmts.extend(substitute(tuple(body), mapping, fresh=False))
     out: list[Value] = []
     for leaf in leaves(lowered.result):

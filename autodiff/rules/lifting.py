@@ -168,7 +168,7 @@ def emptied(lo, value: Value, found: list, seen: dict) -> Value:
             found.append(lo.array(value) if isinstance(value, GrowList) else value)
         case Closure():
             made = seen[id(value)] = Pattern(value, {}, (), {})
-            if any(isinstance(n, gast.Nonlocal) for n in gast.walk(value.node)):
+            if writes_outside(value.node):
                 raise lo.error(UnsupportedSyntax, f"`{value.name}` writes a name of the function around it, and a solver, "
                                "another function with a rule or a derivative calls it", "return what it computes")
             for name in sorted(free_names(value.node)):
@@ -280,6 +280,24 @@ def held(frame, name: str) -> Value | None:
             return frame.env[name]
         frame = frame.outer
     return None
+
+
+def writes_outside(node, own: frozenset = frozenset()) -> bool:
+    """Whether a function's tree, or one in it, says `nonlocal` of a name that is not its own."""
+    inner, here, waiting = [], set(own), list(node.body) if isinstance(node.body, list) else [node.body]
+    here |= {n.id for n in gast.walk(node.args) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Param)}
+    said: set = set()
+    while waiting:
+        n = waiting.pop()
+        if isinstance(n, (gast.FunctionDef, gast.Lambda)):
+            inner.append(n)
+            continue
+        if isinstance(n, gast.Nonlocal):
+            said |= set(n.names)
+        if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load):
+            here.add(n.id)
+        waiting.extend(gast.iter_child_nodes(n))
+    return bool(said - own) or any(writes_outside(n, frozenset(here - said) | own) for n in inner)
 
 
 def free_names(node) -> set[str]:

@@ -8,7 +8,7 @@ from ..transforms.lower.functions.binding import positional_names
 from ..transforms.lower.journal import buffers, environments
 from ..transforms.lower.loops.comprehensions import acted
 from ..transforms.lower.table import lowers
-from ..transforms.lower.values import Closure, Static
+from ..transforms.lower.values import Bound, Closure, Record, Static
 
 
 def search(function):
@@ -44,4 +44,6 @@ def lower_count(lo, f):
     if isinstance(f, Closure):
         args = f.node.args
         return Static(0 if args.vararg or args.kwonlyargs else len(positional_names(args)) - 1)
+    if isinstance(f, Bound) and isinstance(f.owner, Record):
+        return Static(max(0, count_of(getattr(f.owner.cls, f.name)) - 1))
     return Static(count_of(f.value) if isinstance(f, Static) else 0)

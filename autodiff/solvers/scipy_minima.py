@@ -124,6 +124,18 @@ def least_on_a_line(f, x, args, count):
     return Minimum(found, f(found, *args), count)
 
 
+def least_between(f, x, low, high, args, near, count):
+    """The same between two ends: where f still goes down at an end, the derivative is the end's."""
+    slope = stop_gradient(grad(lambda t: f(t, *args))(x))
+    if x - low <= near and slope > 0.0:
+        found = x + (low - stop_gradient(low))
+    elif high - x <= near and slope < 0.0:
+        found = x + (high - stop_gradient(high))
+    else:
+        found = least_near(f, x, args)
+    return Minimum(found, f(found, *args), count)
+
+
 def by_brent(func, brack, args, tol, maxiter):
     if brack is None:
         a, b, c, f_b = bracket(func, 0.0, 1.0, args)
@@ -141,7 +153,9 @@ def by_brent(func, brack, args, tol, maxiter):
 def between(func, x1, x2, args, xatol, maxiter):
     if x1 > x2:
         raise ValueError("The lower bound exceeds the upper bound.")
-    return bounded_steps(func, stop_gradient(1.0 * x1), stop_gradient(1.0 * x2), args, xatol, maxiter)
+    low, high = 1.0 * x1, 1.0 * x2
+    x, count = bounded_steps(func, stop_gradient(low), stop_gradient(high), args, xatol, maxiter)
+    return least_between(func, x, low, high, args, 2.0 * xatol + 1e-7 * abs(x), count)
 
 
 @defines(optimize.minimize_scalar)
@@ -152,11 +166,10 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
     args = tupled(args)
     called(fun, 0.5, *args)                 # refuses functions that change something outside them
     if named == "bounded":
-        x, count = between(fun, bounds[0], bounds[1], args, option(options, "xatol", 1e-5 if tol is None else tol),
-                           option(options, "maxiter", 500))
-    else:
-        x, count = by_brent(fun, bracket, args, option(options, "xtol", 1.48e-8 if tol is None else tol),
-                            option(options, "maxiter", 500))
+        return between(fun, bounds[0], bounds[1], args, option(options, "xatol", 1e-5 if tol is None else tol),
+                       option(options, "maxiter", 500))
+    x, count = by_brent(fun, bracket, args, option(options, "xtol", 1.48e-8 if tol is None else tol),
+                        option(options, "maxiter", 500))
     return least_on_a_line(fun, x, args, count)
 
 
@@ -173,6 +186,5 @@ def brent(func, args=(), brack=None, tol=1.48e-8, full_output=0, maxiter=500):
 def fminbound(func, x1, x2, args=(), xtol=1e-5, maxfun=500, full_output=0, disp=1):
     args = tupled(args)
     called(func, 0.5, *args)                # refuses functions that change something outside them
-    x, count = between(func, x1, x2, args, xtol, maxfun)
-    found = least_on_a_line(func, x, args, count)
-    return (found.x, found.fun, 0, count) if full_output else found.x
+    found = between(func, x1, x2, args, xtol, maxfun)
+    return (found.x, found.fun, 0, found.nit) if full_output else found.x

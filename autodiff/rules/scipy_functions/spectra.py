@@ -85,15 +85,19 @@ def window_of(window, nperseg, given):
     return signal.get_window(window, given)
 
 
+def lengthened(x, n):
+    """A signal, along the last axis, with zeros up to a length."""
+    return np.concatenate((x, np.zeros((*x.shape[:-1], n - x.shape[-1]), dtype=x.dtype)), axis=-1)
+
+
 @defines(signal.csd)
 def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
         scaling="density", axis=-1, average="mean"):
     a, b = np.moveaxis(floats(np.asarray(x)), axis, -1), np.moveaxis(floats(np.asarray(y)), axis, -1)
     if not isinstance(detrend, (str, bool)):
         return unsupported("a spectrum with a function for detrend", "name one")
-    if a.shape[-1] != b.shape[-1]:
-        raise ValueError("spectra of signals of two lengths are not differentiated: bring them to one")
-    n = a.shape[-1]
+    n = max(a.shape[-1], b.shape[-1])
+    a, b = lengthened(a, n), lengthened(b, n)
     given = 256 if nperseg is None else nperseg
     weights = window_of(window, min(given, n), nperseg).astype(np.real(a).dtype)
     length = weights.shape[0]
