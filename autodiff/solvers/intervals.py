@@ -1,10 +1,9 @@
-"""Minima of functions of a number, with the steps that SciPy's methods of the same names take.
+"""Minima of functions of a number, with the steps that SciPy's methods brent and bounded take.
 
 Source: R. P. Brent, Algorithms for Minimization Without Derivatives, 1973, chapter 5, in the forms that SciPy has; the
 bracket: W. H. Press et al., Numerical Recipes, section 10.1.
 """
 
-import numpy as np
 
 from ..rules.stopping import stop_gradient
 from .callbacks import search
@@ -69,21 +68,23 @@ def bracket(f, a, b, args):
 
 
 @search
-def brent_steps(f, a, b, c, f_b, args, tol, maxiter):
-    """(x, iterations) from a bracket a, b, c."""
-    low, high = min(a, c), max(a, c)
-    x, w, v = b, b, b
-    f_x, f_w, f_v = f_b, f_b, f_b
-    last, step = 0.0 * b, 0.0 * b
+def brent_steps(f, low, high, x, f_x, args, relative, absolute, golden, most):
+    """(x, iterations) between two ends, from x. relative, absolute: how near to the minimum; golden: the share of an
+    interval that a step takes where no parabola tells."""
+    w, v = x, x
+    f_w, f_v = f_x, f_x
+    last, step = 0.0 * x, 0.0 * x
     count = 0
     searching = True
     while searching:
-        near = tol * abs(x) + 1e-11
+        near = relative * abs(x) + absolute
         middle = 0.5 * (low + high)
-        if abs(x - middle) < 2.0 * near - 0.5 * (high - low) or count >= maxiter:
+        if abs(x - middle) <= 2.0 * near - 0.5 * (high - low):
             searching = False
+        elif count >= most:
+            raise RuntimeError("Maximum number of function calls reached.")
         else:
-            golden = True
+            by_parabola = False
             if abs(last) > near:
                 left, right = (x - w) * (f_x - f_v), (x - v) * (f_x - f_w)
                 p = (x - v) * right - (x - w) * left
@@ -93,14 +94,14 @@ def brent_steps(f, a, b, c, f_b, args, tol, maxiter):
                 before = last
                 last = step
                 if p > q * (low - x) and p < q * (high - x) and abs(p) < abs(0.5 * q * before):
-                    golden = False
+                    by_parabola = True
                     step = p / q
                     u = x + step
                     if u - low < 2.0 * near or high - u < 2.0 * near:
-                        step = near if middle - x >= 0.0 else -near
-            if golden:
+                        step = near if middle >= x else -near
+            if not by_parabola:
                 last = low - x if x >= middle else high - x
-                step = 0.3819660 * last
+                step = golden * last
             u = x + (step if abs(step) >= near else near if step >= 0.0 else -near)
             f_u = height(f, u, args)
             if f_u > f_x:
@@ -114,58 +115,4 @@ def brent_steps(f, a, b, c, f_b, args, tol, maxiter):
                 v, w, x = w, x, u
                 f_v, f_w, f_x = f_w, f_x, f_u
             count += 1
-    return x, count
-
-
-@search
-def bounded_steps(f, low, high, args, xatol, maxiter):
-    """(x, evaluations) between two ends."""
-    width = np.sqrt(2.2e-16)
-    v = low + GOLDEN * (high - low)
-    w, x = v, v
-    step, last = 0.0 * v, 0.0 * v
-    f_x = height(f, x, args)
-    f_v, f_w = f_x, f_x
-    middle = 0.5 * (low + high)
-    near = width * abs(x) + xatol / 3.0
-    count = 1
-    while abs(x - middle) > 2.0 * near - 0.5 * (high - low):
-        golden = True
-        if abs(last) > near:
-            r, q = (x - w) * (f_x - f_v), (x - v) * (f_x - f_w)
-            p = (x - v) * q - (x - w) * r
-            q = 2.0 * (q - r)
-            p = -p if q > 0.0 else p
-            q = abs(q)
-            r = last
-            last = step
-            if abs(p) < abs(0.5 * q * r) and p > q * (low - x) and p < q * (high - x):
-                golden = False
-                step = p / q
-                u = x + step
-                if u - low < 2.0 * near or high - u < 2.0 * near:
-                    step = near if middle >= x else -near
-        if golden:
-            last = low - x if x >= middle else high - x
-            step = GOLDEN * last
-        far = max(abs(step), near)
-        u = x + (far if step >= 0.0 else -far)
-        f_u = height(f, u, args)
-        count += 1
-        if f_u <= f_x:
-            low, high = (x, high) if u >= x else (low, x)
-            v, f_v = w, f_w
-            w, f_w = x, f_x
-            x, f_x = u, f_u
-        else:
-            low, high = (u, high) if u < x else (low, u)
-            if f_u <= f_w or w == x:
-                v, f_v = w, f_w
-                w, f_w = u, f_u
-            elif f_u <= f_v or v == x or v == w:
-                v, f_v = u, f_u
-        middle = 0.5 * (low + high)
-        near = width * abs(x) + xatol / 3.0
-        if count >= maxiter:
-            raise RuntimeError("Maximum number of function calls reached.")
     return x, count

@@ -14,7 +14,7 @@ from ..transforms.lower.numpy_functions.reductions import unsupported
 from .callbacks import called
 from .descents import bfgs_steps, lbfgsb_steps, simplex_steps
 from .flat import vector
-from .intervals import bounded_steps, bracket, brent_steps, height
+from .intervals import GOLDEN, bracket, brent_steps, height
 from .near import least_near
 from .scipy_roots import tupled
 
@@ -147,15 +147,18 @@ def by_brent(func, brack, args, tol, maxiter):
         f_b = height(func, b, args)
         if not (a < b < c and f_b < height(func, a, args) and f_b < height(func, c, args)):
             raise ValueError("the values in brack do not fulfill a < b < c, f(b) < f(a) and f(b) < f(c)")
-    return brent_steps(func, a, b, c, f_b, args, tol, maxiter)
+    return brent_steps(func, min(a, c), max(a, c), b, f_b, args, tol, 1e-11, 0.3819660, maxiter)
 
 
 def between(func, x1, x2, args, xatol, maxiter):
     if x1 > x2:
         raise ValueError("The lower bound exceeds the upper bound.")
     low, high = 1.0 * x1, 1.0 * x2
-    x, count = bounded_steps(func, stop_gradient(low), stop_gradient(high), args, xatol, maxiter)
-    return least_between(func, x, low, high, args, 2.0 * xatol + 1e-7 * abs(x), count)
+    left, right = stop_gradient(low), stop_gradient(high)
+    start = left + GOLDEN * (right - left)
+    x, count = brent_steps(func, left, right, start, height(func, start, args), args, 2.2e-16 ** 0.5, xatol / 3.0, GOLDEN,
+                           maxiter)
+    return least_between(func, x, low, high, args, 2.0 * xatol + 1e-7 * abs(x), count + 1)
 
 
 @defines(optimize.minimize_scalar)
