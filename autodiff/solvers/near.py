@@ -1,8 +1,16 @@
-"""Minima that a search found, with their derivatives."""
+"""Where searches of arrays begin, and minima that they found, with their derivatives."""
 
 from ..rules.stopping import stop_gradient
+from .callbacks import called
 from .flat import largest, vector
 from .minima import least
+
+
+def started(func, x0, args):
+    """x0 as a vector, without derivative. UnsupportedSyntax where func changes something outside it."""
+    start = stop_gradient(vector(x0))
+    called(func, start, *args)
+    return start
 
 
 def least_near(f, x, theta):

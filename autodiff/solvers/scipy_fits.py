@@ -9,12 +9,11 @@ from scipy import optimize
 
 from ..operators.jacobians import jacobian
 from ..rules import defines
-from ..rules.stopping import stop_gradient
 from ..transforms.lower.numpy_functions.reductions import unsupported
-from .callbacks import called, count_of
-from .flat import values, vector
+from .callbacks import count_of
+from .flat import values
 from .marquardt import marquardt_steps
-from .near import least_near
+from .near import least_near, started
 from .scipy_roots import tupled
 from .trust_region import cost_of, trust_region_steps
 
@@ -37,12 +36,6 @@ class Fit:
 
     def __getitem__(self, name):
         return getattr(self, name)
-
-
-def started(func, x0, args):
-    start = stop_gradient(vector(x0))
-    called(func, start, *args)              # refuses functions that change something outside them
-    return start
 
 
 def half_squares(func):

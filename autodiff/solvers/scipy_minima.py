@@ -13,9 +13,8 @@ from ..rules.stopping import stop_gradient
 from ..transforms.lower.numpy_functions.reductions import unsupported
 from .callbacks import called
 from .descents import bfgs_steps, lbfgsb_steps, simplex_steps
-from .flat import vector
 from .intervals import GOLDEN, bracket, brent_steps, height
-from .near import least_near
+from .near import least_near, started
 from .scipy_roots import tupled
 
 OURS = "use BFGS, L-BFGS-B or Nelder-Mead, or autodiff.minimize(f, x0, *args)"
@@ -88,8 +87,7 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bou
                                                                                   ""), OURS)
     args = tupled(args)
     f = number((lambda x, *theta: fun(x, *theta)[0]) if jac is True else fun)
-    start = stop_gradient(vector(x0))
-    called(f, start, *args)                 # refuses functions that change something outside them
+    start = started(f, x0, args)
     n = start.shape[0]
     if lowered == "nelder-mead":
         loose = 1e-4 if tol is None else tol

@@ -10,9 +10,9 @@ from scipy import optimize
 from ..rules import defines
 from ..rules.stopping import stop_gradient
 from ..transforms.lower.numpy_functions.reductions import unsupported
-from .callbacks import called
-from .flat import values, vector
+from .flat import values
 from .hybrid import hybrid_steps
+from .near import started
 from .scipy_roots import root_at, tupled, value_at
 
 
@@ -33,8 +33,7 @@ class Solution:
 
 def system_root(func, x0, args, xtol, maxfev, factor):
     """The root near x0, as a vector, and the number of evaluations."""
-    start = stop_gradient(vector(x0))
-    called(func, start, *args)              # refuses functions that change something outside them
+    start = started(func, x0, args)
     near, count = hybrid_steps(func, start, args, xtol, maxfev if maxfev else 200 * (start.shape[0] + 1), factor)
     return root_at(func, near, *args, tol=xtol * np.max(np.abs(near))), count
 

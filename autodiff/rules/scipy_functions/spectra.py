@@ -90,14 +90,13 @@ def lengthened(x, n):
     return np.concatenate((x, np.zeros((*x.shape[:-1], n - x.shape[-1]), dtype=x.dtype)), axis=-1)
 
 
-@defines(signal.csd)
-def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
-        scaling="density", axis=-1, average="mean"):
-    a, b = np.moveaxis(floats(np.asarray(x)), axis, -1), np.moveaxis(floats(np.asarray(y)), axis, -1)
+def density(a, b, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, average):
+    """(frequencies, the mean over segments of conj(A) B) of signals along the last axis; b: None for a itself."""
     if not isinstance(detrend, (str, bool)):
         return unsupported("a spectrum with a function for detrend", "name one")
-    n = max(a.shape[-1], b.shape[-1])
-    a, b = lengthened(a, n), lengthened(b, n)
+    if average != "mean":
+        return unsupported("a spectrum by medians of segments", "use average='mean'")
+    n = a.shape[-1]
     given = 256 if nperseg is None else nperseg
     weights = window_of(window, min(given, n), nperseg).astype(np.real(a).dtype)
     length = weights.shape[0]
@@ -109,30 +108,40 @@ def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, det
     count = (n - overlap) // step
     starts = step * np.arange(count)
     at = starts[:, None] + np.arange(length)
-    one_sided = return_onesided and not np.iscomplexobj(a) and not np.iscomplexobj(b)
-    spectra = []
-    for series in (a, b):
+    one_sided = return_onesided and not np.iscomplexobj(a) and (b is None or not np.iscomplexobj(b))
+
+    def spectra(series):
         pieces = series[..., at]
         if isinstance(detrend, str):
             pieces = detrended(pieces, type=detrend)
         pieces = pieces * weights
-        spectra.append(np.fft.rfft(pieces, points, axis=-1) if one_sided else np.fft.fft(pieces, points, axis=-1))
+        return np.fft.rfft(pieces, points, axis=-1) if one_sided else np.fft.fft(pieces, points, axis=-1)
     scale = 1.0 / (fs * np.sum(weights * weights)) if scaling == "density" else 1.0 / np.sum(weights) ** 2
-    power = np.conj(spectra[0]) * spectra[1] * scale
+    first = spectra(a)
+    power = np.conj(first) * (first if b is None else spectra(b)) * scale
     if one_sided:
         k = np.arange(power.shape[-1])
         power = power * np.where((k == 0) | (2 * k == points), 1.0, 2.0).astype(np.real(power).dtype)
     frequencies = np.arange(power.shape[-1]) * fs / points if one_sided else np.fft.fftfreq(points, 1.0 / fs)
-    if average != "mean":
-        return unsupported("a spectrum by medians of segments", "use average='mean'")
-    return frequencies, np.moveaxis(np.mean(power, axis=-2), -1, axis)
+    return frequencies, np.mean(power, axis=-2)
+
+
+@defines(signal.csd)
+def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
+        scaling="density", axis=-1, average="mean"):
+    a, b = np.moveaxis(floats(np.asarray(x)), axis, -1), np.moveaxis(floats(np.asarray(y)), axis, -1)
+    n = max(a.shape[-1], b.shape[-1])
+    frequencies, power = density(lengthened(a, n), lengthened(b, n), fs, window, nperseg, noverlap, nfft, detrend,
+                                 return_onesided, scaling, average)
+    return frequencies, np.moveaxis(power, -1, axis)
 
 
 @defines(signal.welch)
 def welch(x, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
           scaling="density", axis=-1, average="mean"):
-    frequencies, power = csd(x, x, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average)
-    return frequencies, np.real(power)
+    a = np.moveaxis(floats(np.asarray(x)), axis, -1)
+    frequencies, power = density(a, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, average)
+    return frequencies, np.moveaxis(np.real(power), -1, axis)
 
 
 @defines(signal.periodogram)
