@@ -109,7 +109,7 @@ class Lowering:
         self.given_points: dict = {}            # id of an argument that is an array of rank 0 -> where that is made
         self.writes = 0                         # how many writes
         self.asked_identity = False             # whether two arrays are compared by `is`
-        self.layouts: list = []                 # views and copies that are what they are by how parameters lie in memory
+        self.layouts: dict = {}                 # views and copies that are what they are by how parameters lie in memory
         self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
         self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
         self.integers_by_path: set = set()      # memory of floats that NumPy has as integers on some path

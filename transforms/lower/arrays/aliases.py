@@ -78,10 +78,9 @@ def note_twins(lo: Lowering, arrs) -> None:
 def open_twins(lo: Lowering, plan, entries) -> None:
     """At the head of a loop: what earlier attempts found to be one memory, of the copies of this attempt."""
     made: dict = {}
-    for name, k, buffer, before in records(entries, "copy"):
-        made[name, k] = [buffer.arr]
+    for name, k, arr, before in own_memory(entries):
+        made[name, k] = [arr]
         made["before", name, k] = before
-    made.update({(name, k): [arr] for name, k, *_, arr in records(entries, "sized")})
     for pair in plan.twins:
         arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
         for one in product(*arrs) if len(arrs) == 2 else ():
@@ -99,31 +98,30 @@ def close_twins(lo: Lowering, plan, entries) -> None:
     """
     inside = allocated_in(lo.b.block())
     first, memory = {}, {}
-    key: dict = {arr: (name, k) for name, k, *_, arr in records(entries, "sized")}
-    for name, k, buffer, before in records(entries, "copy"):
+    key: dict = {}
+    for name, k, arr, before in own_memory(entries):
         end = leaves(binding(lo, name))[k]
-        first[buffer.arr] = set(before)
-        memory[buffer.arr] = memory_of(lo, end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
+        first[arr] = set(before)
+        memory[arr] = memory_of(lo, end) if getattr(end, "arr", None) is not arr and isinstance(end, Array) else {arr}
         key.update(dict.fromkeys(before, ("before", name, k)))
-    for name, k, buffer, before in records(entries, "copy"):
-        key[buffer.arr] = (name, k)
-        note_stand_in(lo, buffer.arr, memory[buffer.arr] | set(before))
+    for name, k, arr, before in own_memory(entries):
+        key[arr] = (name, k)
+        note_stand_in(lo, arr, memory[arr] | set(before))
     found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside | lo.result_memory)}
     if not found <= plan.twins:
         plan.twins |= found
         raise Again
 
 
-def records(entries, kind: str):
-    """(name, place among its leaves, what is recorded) of each array of a kind.
-
-    "copy": (buffer of the loop's own, what shared the memory of the first value); "sized": (..., the memory of an array
-    that changes its length). Each attempt makes them anew.
-    """
+def own_memory(entries):
+    """(name, place among its leaves, memory, what shared the memory of the first value) of each array that a loop carries in
+    memory of its own: a copy, or one that changes its length. Each attempt makes them anew."""
     for name, _, _, found in entries:
         for k, (what, *record) in enumerate(found):
-            if what == kind:
-                yield name, k, *record
+            if what == "copy":
+                yield name, k, record[0].arr, record[1]
+            elif what == "sized":
+                yield name, k, *record[2:]
 
 
 def one_memory(first: dict, memory: dict, inside: set) -> set[frozenset]:

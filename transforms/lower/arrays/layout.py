@@ -140,6 +140,10 @@ class Assumed:
     made: Array
     at: int
 
+    @property
+    def key(self) -> tuple:
+        return id(expression(self.value)), id(expression(self.made)), self.at
+
     def concerns(self, values) -> bool:
         """Whether one of these arrays is either of the two."""
         return any(v is expression(self.value) or v is expression(self.made) for v in map(expression, values))
@@ -148,7 +152,8 @@ class Assumed:
 def note_assumed(lo: Lowering, value: Array, made: Array) -> Array:
     """Remember what decides whether `made` is a view of `value`: where one of both is written later, or `is` asks, it
     matters. In a loop the writes before it come again."""
-    lo.layouts.append(Assumed(value, made, -1 if any(b.is_loop for b in surrounding(lo)) else lo.writes))
+    assumed = Assumed(value, made, -1 if any(b.is_loop for b in surrounding(lo)) else lo.writes)
+    lo.layouts.setdefault(assumed.key, assumed)
     return made
 
 
@@ -164,7 +169,8 @@ def note_order(lo: Lowering, plan, key, head: Buffer, end) -> None:
 def note_held(lo: Lowering, made: Buffer, *values: Array) -> None:
     """`made` has memory of its own for what is one of these arrays in NumPy, and lies as they do."""
     made.made_of = made.ends = values
-    lo.layouts += [replace(a, made=made) for a in lo.layouts if a.concerns(values)]
+    found = [replace(a, made=made) for a in lo.layouts.values() if a.concerns(values)]
+    lo.layouts = {a.key: a for a in found} | lo.layouts
     if not all(in_a_row(lo, v) for v in values):
         made.order = "?"
 
@@ -187,7 +193,7 @@ def lying_in_order(lo: Lowering) -> set[Arr]:
 
     def memory(value: Array) -> set[Arr]:
         return memory_of(lo, value) | with_twins(lo, views.get(id(expression(value)), ()))
-    return set[Arr]().union(*(parameters_behind(lo, a.value) for a in lo.layouts if lo.asked_identity or any(
+    return set[Arr]().union(*(parameters_behind(lo, a.value) for a in lo.layouts.values() if lo.asked_identity or any(
         lo.touched.get(arr, -1) > a.at for v in (a.value, a.made) for arr in memory(v))))
 
 

@@ -81,7 +81,7 @@ def made_by(lo: Lowering, target, args, made: Value) -> Value:
         if own_on_paths(lo, args[0]) == (True, False):
             return numpys_number(lo, args[0], BY_PATH)
         if is_weak(lo, args[0]):
-            return args[0] if target is np.real else make_point(lo, args[0])
+            return made if target is np.real else make_point(lo, args[0])
         return numpys_number(lo, args[0])
     if target in OF_NUMBERS and isinstance(made, Scalar):
         return numpys_number(lo, made)

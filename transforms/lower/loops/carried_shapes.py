@@ -7,12 +7,10 @@ from functools import partial
 from ...language.build import ONE, ZERO
 from ...language.core import Const, Resize, Var
 from ...language.errors import TypeConflict
-from ...language.ops import PARTS
-from ..arrays.aliases import memory_of, note_stand_in, note_twins
+from ..arrays.aliases import memory_of, note_stand_in
 from ..arrays.broadcasting import same_size
 from ..arrays.memory import force, rematerialise
 from ..containers.growing import list_memory, to_grow_list
-from ..functions.names import seen_by_another
 from ..journal import placed_in
 from ..numbers.conversions import dtype_of, is_weak
 from ..state import Lowering
@@ -60,14 +58,10 @@ def unrelated(lo: Lowering, sizes) -> bool:
     return not any(a & b for k, a in enumerate(found) for b in found[:k])
 
 
-def own_sized(lo: Lowering, name, leaf, stmt, dtype) -> tuple:
+def own_sized(lo: Lowering, name, leaf, dtype) -> tuple:
     """Growable memory that a loop carries an array in, as it changes its length."""
     arr = list_memory(lo, name, dtype or leaf.dtype, 0, leaf.shape[1:])
-    live = stmt.live_head | stmt.live_out
     note_stand_in(lo, arr, memory_of(lo, leaf))
-    for root in memory_of(lo, leaf):
-        if seen_by_another(lo, root, name, live):
-            note_twins(lo, (arr, root))
     fill_sized(lo, arr, leaf)
     return arr, leaf.shape[0], leaf.shape[1:]
 
@@ -79,7 +73,7 @@ def fill_sized(lo: Lowering, arr, value: Array) -> None:
         value = force(lo, value, copy=True)
     lo.b.forget(arr)
     lo.b.add(Resize(arr, value.shape[0], lo.b.loc))
-    assign_own(lo, Sized(arr, value.shape[0], arr.shape[1:]), value)
+    assign_own(lo, Sized(arr, value.shape[0], Buffer(arr).shape[1:]), value)
 
 
 def template_of(lo: Lowering, value, name=""):
@@ -100,8 +94,7 @@ def template(lo: Lowering, value, name):
             return ("scalar", dtype_of(lo, leaf), is_weak(lo, leaf))
         if isinstance(leaf, Array):
             shape = tuple(rematerialise(lo, s, probe=True) for s in leaf.shape)
-            if shape and (shape[0] is None or isinstance(leaf, Sized)) and None not in shape[1:] \
-                    and leaf.dtype not in PARTS:
+            if shape and (shape[0] is None or isinstance(leaf, Sized)) and None not in shape[1:]:
                 return ("sized", leaf.dtype, leaf.shape[1:])
             if any(s is None for s in shape):
                 raise lo.error(TypeConflict, "an array first made inside the loop, of a size known only there, "

@@ -188,14 +188,15 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
         head = GrowList(leaf.arr, var, leaf.weak)
         return head, ("grow", var, leaf.count, leaf.arr)
     if isinstance(leaf, Sized) and name == "%value" or isinstance(leaf, Array) and plan.array.get(key) == "sized":
+        first = memory_of(lo, leaf) & plan.shared.get(key, set())
         arr, count, sizes = (leaf.arr, leaf.count, leaf.shape[1:]) if name == "%value" and isinstance(leaf, Sized) else \
-            own_sized(lo, name, leaf, stmt, plan.dtype.get(key))
+            own_sized(lo, name, leaf, plan.dtype.get(key))
         take_integers(lo, plan, key, arr, leaf)
         var = Var("count", "int64")
         lo.carried[var] = lo.b
         lo.b.facts.number(var)
         lo.b.facts.nonnegative.add(var)
-        return Sized(arr, var, sizes), ("sized", var, count, arr)
+        return Sized(arr, var, sizes), ("sized", var, count, arr, first)
     if isinstance(leaf, Array):
         kind = plan.array.get(key, "same")
         if kind == "copy":
@@ -235,7 +236,7 @@ def shared_before(lo: Lowering, stmt, carried, plan) -> dict:
     name or by another part of what this name holds. All of it is found before any name is bound to its copy."""
     live = stmt.live_head | stmt.live_out
     found = {}
-    for name, k in [key for key, kind in plan.array.items() if kind == "copy" and key[0] in carried]:
+    for name, k in [key for key, kind in plan.array.items() if kind in ("copy", "sized") and key[0] in carried]:
         parts = leaves(held(binding(lo, name)))
         if k < len(parts) and isinstance(parts[k], Array):
             beside = set().union(*(p.roots() for p in (*parts[:k], *parts[k + 1:]) if isinstance(p, Array)))

@@ -10,8 +10,8 @@ from ...language.build import ZERO, integer
 from ...language.core import Carry, Const, Swap, Var, written
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.names import names_in
-from ...language.ops import PARTS, promote
-from ..arrays.aliases import close_twins, memory_of, note_stand_in, note_twins, one_for_two, with_twins
+from ...language.ops import promote
+from ..arrays.aliases import close_twins, memory_of, one_for_two, with_twins
 from ..arrays.broadcasting import may_differ, require_same, same_size, unequal
 from ..arrays.layout import note_order
 from ..arrays.memory import before_write, force
@@ -270,23 +270,15 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                     TypeConflict, f"the list `{name}` changes its length in the loop by being bound to another list",
                     "append to it, or give it its length before the loop"))
             return var, init, end.count
-        case ("sized", var, init, arr):
+        case ("sized", var, init, arr, _):
             if not (isinstance(end, Sized) and end.arr is arr):
-                if not isinstance(end, Array) or end.rank != len(arr.shape) or promote(
-                        end.dtype, arr.dtype) != arr.dtype:
-                    raise lo.error(TypeConflict, f"{named(name)} changes from {describe(Buffer(arr))} to "
+                held = Buffer(arr)
+                if not isinstance(end, Array) or end.rank != held.rank or promote(end.dtype, held.dtype) != held.dtype:
+                    raise lo.error(TypeConflict, f"{named(name)} changes from {describe(held)} to "
                                                  f"{describe(end)} in the loop")
-                if any(varies(lo, q, p) for p, q in zip(arr.shape[1:], end.shape[1:], strict=True)):
+                if any(varies(lo, q, p) for p, q in zip(held.shape[1:], end.shape[1:], strict=True)):
                     raise lo.error(UnsupportedSyntax, f"{named(name)} changes its shape in the loop, not only its length",
                                    "keep it in an array of one shape and use a part of it")
-                if name != "%value":
-                    if arr in lo.around.writes[plan.place[1]:]:
-                        raise lo.error(UnsupportedSyntax, f"`{name}` changes its length in the loop and is written in "
-                                       "place there", "make a new array in every iteration")
-                    note_stand_in(lo, arr, memory_of(lo, end))
-                    for root in memory_of(lo, end):
-                        if seen_by_another(lo, root, name):
-                            note_twins(lo, (arr, root))
                 changed.append((key, arr, end, "sized"))
             return var, init, end.shape[0]
         case ("static", leaf):
@@ -415,7 +407,7 @@ def copy_back(lo: Lowering, copies, plan) -> None:
                 plan.one_size |= joins
                 raise Again
             if varies(lo, q, p) or careful and not same_size(lo, p, q):
-                if p is not buffer.shape[0] or buffer.dtype in PARTS or buffer.is_list:
+                if p is not buffer.shape[0] or buffer.is_list:
                     raise lo.error(UnsupportedSyntax, f"{named(key[0])} changes its shape in the loop",
                                    "keep it in an array of one shape and use its first rows")
                 plan.learn(plan.array, key, "sized")
@@ -463,7 +455,7 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
                     out.append(Scalar(counted(lo, init, plan, (name, len(out))), weak))
                 case ("grow", var, _, arr):
                     out.append(GrowList(arr, lo.results.pop(var), known_as(GrowList, head).weak))
-                case ("sized", var, _, arr):
+                case ("sized", var, _, arr, _):
                     out.append(Sized(arr, lo.results.pop(var), known_as(Array, head).shape[1:]))
                 case ("shared", _):
                     out.append(end)

@@ -113,6 +113,8 @@ def part(lo: Lowering, value: Value, name: str) -> Value:
     dtype, weak = dtype_of(lo, value), is_weak(lo, value)
     if is_complex(dtype):
         return Scalar(parts_of(lo.atom(value))[which], weak)
+    if dtype == "bool" and weak:                    # Python's own bool: its parts are integers
+        dtype, value = "int64", Scalar(lo.atom(value, "int64"), True)
     return value if which == 0 else Scalar(zero_of(dtype), weak)
 
 

@@ -215,6 +215,8 @@ def lower_squeeze(lo, x, axis=None):
         for k, size in enumerate(a.shape):
             if size != ONE and not lo.b.facts.at_least(size, 2):
                 must(lo, lo.b.compare("eq" if k in drop else "ne", size, ONE), "ValueError", NOT_SQUEEZED)
+        if a.rank and not drop:                     # NumPy gives the array itself
+            return a
     else:
         drop = list(axes_of(lo, axis_or_all(axis, a.rank), a.rank))
         for k in drop:

@@ -10,6 +10,7 @@ import numpy as np
 from ...language.core import Const, written
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import is_complex
+from ...language.queries import allocations
 from ..arrays.arrays import choose_elements
 from ..arrays.broadcasting import require_same
 from ..arrays.indexing import augment, key_to_store_at, store_subscript, subscript
@@ -54,9 +55,11 @@ from ..values import (
     Table,
     Value,
     View,
+    expression,
     is_iterator,
     is_number,
     known_as,
+    leaves,
 )
 from .alternatives import among, by_items, decided, settled, undecided
 from .liveness import may_act
@@ -223,13 +226,32 @@ def set_attribute(lo: Lowering, owner: Value, name: str, value: Value) -> None:
         give_memory(lo, owner)
         return assign(lo, known_as(Array, lo.attribute(owner, name)), value)
     if isinstance(owner, Array) and name == "shape":
-        raise lo.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
+        return set_shape(lo, owner, value)
     if isinstance(owner, Bound) and isinstance(owner.owner, Array) and (owner.name, name) == ("flags", "writeable"):
         return set_writeable(lo, owner.owner, value)
     if isinstance(owner, (Array, Scalar)) or is_number(owner):
         lo.attribute(owner, name)              # arrays and numbers get no new attributes: this raises as Python does
     raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
                    "use a local variable, or a dataclass created in the function")
+
+
+def set_shape(lo: Lowering, owner: Array, value: Value) -> None:
+    """`x.shape = value`: all names of this array see the other shape, names of other views of its memory do not.
+
+    Where an array was made before the branch or loop that changes its shape, names would hold arrays of two shapes.
+    """
+    give_memory(lo, owner)
+    made = known_as(Array, lo.call_method(owner, "reshape", [value], {}))
+    if expression(made) is not expression(owner) or not owner.roots() <= allocations(lo.b.stmts).keys():
+        raise lo.error(UnsupportedSyntax, "the shape of an array is set where it cannot be followed: of a new array only, in "
+                       "the block where it is made", "bind a reshaped one to the name: x = x.reshape(...)")
+    for frame in dict.fromkeys((*lo.frames, *lo.kept_frames)):
+        for name, held in frame.env.items():
+            if held is owner:
+                frame.env[name] = made
+            elif any(leaf is owner for leaf in leaves(held)):
+                raise lo.error(UnsupportedSyntax, f"the shape of an array is set that `{name.lstrip('%')}` holds too",
+                               "bind a reshaped one to the name: x = x.reshape(...)")
 
 
 def bind(lo: Lowering, target, value: Value, stmt=None) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 
 from ...language.build import ZERO
 from ...language.core import Const, Merge, Resize
-from ...language.ops import PARTS, promote
+from ...language.ops import promote
 from ...language.queries import allocations
 from ..arrays.aliases import give_memory_if_seen, memory_of, note_stand_in, note_twins
 from ..arrays.broadcasting import require_same, same_size, unequal
@@ -324,7 +324,7 @@ class Joiner:
                     pair = (ZERO, leaf.shape[0]) if missing_first else (leaf.shape[0], ZERO)
                     self.copies.append((made, memory_of(self.lo, leaf) - {made}, set()))
                     self.lo.result_memory.add(made)
-                    joined.append(Sized(made, self.merge("count", *pair), made.shape[1:]))
+                    joined.append(Sized(made, self.merge("count", *pair), Buffer(made).shape[1:]))
                     continue
                 self.within(owner, lambda a=arr, v=leaf: assign(self.lo, a, v))
                 note_integers(self.lo, arr.arr, leaf)
@@ -455,7 +455,7 @@ class Joiner:
         """Growable memory (`arr`, if given) that has the contents of each (builder, array) on its path; None if rows have
         sizes known there only."""
         lo = self.lo
-        if any(s is None for s in sizes) or dtype in PARTS:
+        if any(s is None for s in sizes):
             return None
         arr = arr or list_memory(lo, name, dtype, 0, sizes)
         for builder, side in sides:
