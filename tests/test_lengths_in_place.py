@@ -59,8 +59,9 @@ def test_all_derivatives():
 # -- random programs: two names of arrays, whose memory may be one ---------------------------------------------
 INITIAL = ["x.copy()", "x * 1.2", "x", "x + 0.4j * t", "x[:2] * (1 + 0.5j)", "np.concatenate((x, x * t))", "x[1:]"]
 SECOND = ["z", "z[:]", "z * t", "z.copy()", "x * 0.7", "z[1:]", "x"]
-WRITES = ["u *= 1.3", "u += t", "u[0] = x[1] * t", "u[-1] += s", "u[:1] = 0.3", "np.multiply(u, u, u)", "np.add(u, 0.1, out=u)",
-          "u[u.real > 0.5] *= 0.7", "u[:] = u[::-1]", "u[1:] += 0.5 * u[:-1]", "v[:1] += u[0]", "x[0] *= 1.1"]
+WRITES = ["u *= 1.3", "u += t", "u[0] = x[1] * t", "u[-1] += s", "u[:1] = 0.3", "np.multiply(u, u, u)",
+          "np.add(u, 0.1, out=u)", "u[u.real > 0.5] *= 0.7", "u[:] = u[::-1]", "u[1:] += 0.5 * u[:-1]", "v[:1] += u[0]",
+          "x[0] *= 1.1"]
 LENGTHS = ["u = u[1:]", "u = u[u.real > 0.1]", "u = u[:-1]", "u = u[::2]", "u = np.append(u, x[0])", "u = u * 0.9", "u = v",
            "z, w = w, z", "u = v[:]", "u = v[1:]", "u = v.copy()", "u = np.concatenate((u[:2], x))", "u = u[1:] * u[:-1]",
            "u = u.conj()", "u = x * t"]

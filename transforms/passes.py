@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from .optimise.array_contraction import contract, hoist_allocations, scalars
 from .optimise.branch_fusion import merge_branches
+from .optimise.cancelled_shifts import without_cancelled_shifts
 from .optimise.congruence import merge_congruent
 from .optimise.constant_folding import fold_constants
 from .optimise.dead_zeros import assign_first
@@ -40,6 +41,7 @@ def before(facts) -> tuple[Pass, ...]:
     """From lowering to the program that is differentiated. facts: of the lowered program."""
     return (
         Pass(name_equal_sizes, given={"sums": False}),
+        Pass(without_cancelled_shifts),
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
         Pass(merge_congruent, given={"facts": facts}),
         Pass(fuse, then=scalars, given={"facts": facts}),

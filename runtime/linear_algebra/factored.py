@@ -62,6 +62,8 @@ def _vector(out, factors, pivots, b, trans):
     solution = b.copy()
     if not _is_finite_vector(b) or not _usable(factors):
         solution.fill(np.nan)
+    elif small.fits(factors):
+        small.substitute(factors, pivots, solution.reshape((b.size, 1)), trans)
     else:
         _call_getrs(factors, pivots, solution, trans)
     assign(out, solution)
@@ -69,12 +71,15 @@ def _vector(out, factors, pivots, b, trans):
 
 @_kept
 def _matrix(out, factors, pivots, b, trans):
-    solution = np.ascontiguousarray(b.T).copy()
     if not _is_finite_matrix(b) or not _usable(factors):
-        solution.fill(np.nan)
+        assign(out, np.full(b.shape, np.nan, b.dtype))
+    elif small.fits(factors):
+        assign(out, b)
+        small.substitute(factors, pivots, out, trans)
     else:
+        solution = np.ascontiguousarray(b.T).copy()
         _call_getrs(factors, pivots, solution, trans)
-    assign(out, solution.T)
+        assign(out, solution.T)
 
 
 @_kept
@@ -99,9 +104,6 @@ def _call_getrs_compiled(factors, pivots, solution, trans):
 
     def compiled(factors, pivots, solution, trans):
         n = factors.shape[0]
-        if n <= small.SMALL:
-            small.substitute(factors, pivots, solution.reshape((solution.size // max(n, 1), n)), trans)
-            return
         flag = np.array([84 if trans else 78], np.uint8)            # T N
         order = (pivots + 1).astype(np.int32)
         sizes = np.array([n, solution.size // max(n, 1), max(n, 1), 0], np.int32)

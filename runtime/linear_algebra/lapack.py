@@ -20,6 +20,7 @@ from scipy.linalg import cython_lapack
 from .. import capsules
 from ..failing import LinAlgErrorThere
 from ..machine_code.kept import kept_for
+from . import small
 from .linalg import _STRICT
 
 
@@ -50,7 +51,14 @@ def solve_triangular(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> An
 
 @kept_for(solve_triangular)
 def _triangular(a, b, lower, trans, unit):
-    return _call_trtrs(a, b, lower, trans, unit)
+    n = a.shape[0]
+    if not small.fits(a):
+        return _call_trtrs(a, b, lower, trans, unit)
+    if not unit and not small.is_regular(a):
+        raise LinAlgErrorThere("Singular matrix")
+    x = b.copy()
+    small.triangle(a, x.reshape((n, b.size // max(n, 1))), lower, trans, unit)
+    return x
 
 
 def _call_trtrs(a, b, lower, trans, unit):

@@ -139,9 +139,8 @@ def _solution(a, b):
         factors, pivots = small.lu(a)
         found = small.is_regular(factors)
         if found:
-            rows = np.ascontiguousarray(b.T).copy().reshape((b.size // max(n, 1), n))
-            small.substitute(factors, pivots, rows, False)
-            x = np.ascontiguousarray(rows.T).reshape(b.shape)
+            x = b.copy()
+            small.substitute(factors, pivots, x.reshape((n, b.size // max(n, 1))), False)
     else:
         try:                            # Numba says it in other words
             x = np.ascontiguousarray(np.linalg.solve(a, b))
@@ -168,7 +167,7 @@ def _inverse(a):
         found = small.is_regular(factors)
         if found:
             x = np.eye(a.shape[0], dtype=a.dtype)
-            small.substitute(factors, pivots, x, True)          # rows of the inverse are columns of the transpose's
+            small.substitute(factors, pivots, x, False)
     else:
         try:
             x = np.ascontiguousarray(np.linalg.inv(a))

@@ -12,6 +12,7 @@ import numpy as np
 from .blas import _kept
 
 SMALL = 8                           # rows, at most; beyond, LAPACK is as fast
+_BLOCK = 128                        # right-hand sides at a time: their rows stay in the first-level cache
 
 
 @_kept
@@ -50,29 +51,51 @@ def lu(a):
 
 @_kept
 def substitute(factors, pivots, x, trans):
-    """Right-hand sides, the rows of x (count, n), become solutions, of the transposed system if `trans`."""
+    """The columns of x (n, count), right-hand sides, become solutions, of the transposed system if `trans`."""
     n = factors.shape[0]
-    for r in range(x.shape[0]):
-        if trans:
-            for k in range(n):
-                for i in range(k):
-                    x[r, k] -= factors[k, i] * x[r, i]
-                x[r, k] /= factors[k, k]
-            for k in range(n - 1, -1, -1):
-                for i in range(k + 1, n):
-                    x[r, k] -= factors[k, i] * x[r, i]
-            for k in range(n - 1, -1, -1):
-                x[r, k], x[r, pivots[k]] = x[r, pivots[k]], x[r, k]
-        else:
-            for k in range(n):
-                x[r, k], x[r, pivots[k]] = x[r, pivots[k]], x[r, k]
-            for k in range(n):
-                for i in range(k + 1, n):
-                    x[r, i] -= factors[k, i] * x[r, k]
-            for k in range(n - 1, -1, -1):
-                x[r, k] /= factors[k, k]
-                for i in range(k):
-                    x[r, i] -= factors[k, i] * x[r, k]
+    if trans:
+        triangle(factors, x, True, False, False)
+        triangle(factors, x, False, False, True)
+        for k in range(n - 1, -1, -1):
+            exchange(x, k, pivots[k])
+    else:
+        for k in range(n):
+            exchange(x, k, pivots[k])
+        triangle(factors, x, False, True, True)
+        triangle(factors, x, True, True, False)
+
+
+@_kept
+def exchange(x, i, j):
+    if i != j:
+        for q in range(x.shape[1]):
+            x[i, q], x[j, q] = x[j, q], x[i, q]
+
+
+@_kept
+def triangle(a, x, lower, trans, unit):
+    """The columns of x (n, count) become the solutions of t @ x = x, or t.T @ x = x if `trans`, for a triangle t of `a`.
+
+    lower: the lower triangle, else the upper one; unit: its diagonal is taken as ones. A zero on the diagonal is not looked
+    for. As BLAS does, several right-hand sides are multiplied by the inverse of an element of the diagonal.
+    """
+    n, count = x.shape
+    forward = lower != trans
+    for start in range(0, count, _BLOCK):
+        stop = min(start + _BLOCK, count)
+        for step in range(n):
+            i = step if forward else n - 1 - step
+            for before in range(step):
+                j = before if forward else n - 1 - before
+                factor = a[j, i] if trans else a[i, j]
+                for q in range(start, stop):
+                    x[i, q] -= factor * x[j, q]
+            if not unit and count == 1:
+                x[i, 0] /= a[i, i]
+            elif not unit:
+                factor = 1 / a[i, i]
+                for q in range(start, stop):
+                    x[i, q] *= factor
 
 
 @_kept
@@ -112,4 +135,4 @@ def cholesky(a, out):
     return True
 
 
-__all__ = ["SMALL", "cholesky", "determinant", "fits", "is_regular", "lu", "substitute"]
+__all__ = ["SMALL", "cholesky", "determinant", "fits", "is_regular", "lu", "substitute", "triangle"]

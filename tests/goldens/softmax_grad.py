@@ -3,7 +3,7 @@
 import numpy as np
 
 from autodiff.runtime.linear_algebra.linalg import matmul_into
-from autodiff.runtime.memory import empty, zeros
+from autodiff.runtime.memory import empty
 from autodiff.runtime.numbers.helpers import wrap_index
 from autodiff.runtime.raising import IndexErrorAgain, ValueErrorAt
 
@@ -20,11 +20,10 @@ def softmax_loss_grad(W, X, labels):
     matmul_into(z, X, W)
     if not X_0 == labels_size:
         raise IndexErrorAgain('shape mismatch: indexing arrays could not be broadcast together with shapes ({},) ({},)', 'golden_programs.py:35, in softmax_loss', X_0, labels_size)
-    z_bar = zeros((labels_size, W_1))
+    z_bar = empty((labels_size, W_1))
     # golden_programs.py:35    return -np.mean(logp[np.arange(X.shape[0]), labels])
     s_bar = (-1.0) * (1.0 / np.float64(labels_size))
     z_bar_1 = empty(W_1)
-    hit = empty(W_1, np.bool_)
     exp_row = empty(W_1)
     # golden_programs.py:33    z = z - np.max(z, axis=1, keepdims=True)
     for i in range(X_0):
@@ -32,31 +31,20 @@ def softmax_loss_grad(W, X, labels):
         for i_1 in range(W_1):
             m = np.maximum(m, z[i, i_1])
         s = 0.0
-        s_1 = 0.0
         for j in range(W_1):
-            z_1 = z[i, j]
-            z_2 = z_1 == m
-            hit[j] = z_2
-            s = np.add(s, np.float64(z_2))
             # golden_programs.py:34    logp = z - np.log(np.sum(np.exp(z), axis=1, keepdims=True))
-            logp_1 = np.exp(z_1 - m)
+            logp_1 = np.exp(z[i, j] - m)
             exp_row[j] = logp_1
-            s_1 = np.add(s_1, logp_1)
-        v_bar = -s_bar * (1.0 / s_1)
-        for i_1 in range(W_1):
-            z_bar_1[i_1] = v_bar * exp_row[i_1]
+            s = np.add(s, logp_1)
         # golden_programs.py:35    return -np.mean(logp[np.arange(X.shape[0]), labels])
+        z_bar_1[:] = 0.0
         z_bar_1[wrap_index(labels[i], W_1, 0, 'golden_programs.py:34, in softmax_loss')] += s_bar
-        # golden_programs.py:33    z = z - np.max(z, axis=1, keepdims=True)
-        result_bar = 0.0
-        for j in range(W_1):
-            z_bar_2 = z_bar_1[j]
-            result_bar = np.add(result_bar, -z_bar_2)
-            z_bar[i, j] += z_bar_2
-        v_bar_1 = result_bar * (1.0 / s)
+        # golden_programs.py:34    logp = z - np.log(np.sum(np.exp(z), axis=1, keepdims=True))
+        v_bar = -s_bar * (1.0 / s)
         for i_1 in range(W_1):
-            if hit[i_1]:
-                z_bar[i, i_1] += v_bar_1
+            z_bar_1[i_1] += v_bar * exp_row[i_1]
+            # golden_programs.py:33    z = z - np.max(z, axis=1, keepdims=True)
+            z_bar[i, i_1] = z_bar_1[i_1]
     # ---- reverse sweep: the same statements, last to first ----
     W_bar = empty((W_0, W_1))
     # golden_programs.py:32    z = X @ W

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from autodiff.runtime.linear_algebra import complex_linalg, factored, linalg, small
+from autodiff.runtime.linear_algebra import complex_linalg, factored, lapack, linalg, small
 
 SIZES = (0, 1, 2, 3, 5, 8)
 KINDS = {np.float64: 1e-9, np.float32: 2e-3, np.complex128: 1e-9}
@@ -31,10 +31,31 @@ def test_factors_as_python_runs_them(kind):
             np.testing.assert_allclose(made, a, atol=tolerance)
             assert (np.abs(np.tril(rows, -1)) <= 1.0 + tolerance).all()
             for transposed in (False, True):
-                b = matrix(r, kind, 3, n)
+                b = matrix(r, kind, n, 3)
                 x = b.copy()
                 small.substitute.py_func(factors, pivots, x, transposed)
-                np.testing.assert_allclose((a.T if transposed else a) @ x.T, b.T, atol=20.0 * tolerance)
+                np.testing.assert_allclose((a.T if transposed else a) @ x, b, atol=20.0 * tolerance)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_triangles(kind):
+    r, tolerance = np.random.default_rng(2), KINDS[kind]
+    for n in SIZES:
+        for count in (1, 4, 300):                                       # more than go at a time
+            for lower, trans, unit in np.ndindex(2, 2, 2):
+                a, b = matrix(r, kind, n, n) + 3 * np.eye(n, dtype=kind), matrix(r, kind, n, count)
+                t = np.tril(a) if lower else np.triu(a)
+                t = t - np.diag(np.diag(t)) + np.eye(n) if unit else t
+                for order in (np.ascontiguousarray, np.asfortranarray):
+                    x = compiled_triangle(order(a), order(b), bool(lower), bool(trans), bool(unit))
+                    np.testing.assert_allclose((t.T if trans else t) @ x, b, atol=200.0 * tolerance)
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled_triangle(np.zeros((2, 2)), np.ones(2), True, False, False)
+
+
+@numba.njit
+def compiled_triangle(a, b, lower, trans, unit):
+    return lapack.solve_triangular(a, b, lower, trans, unit)
 
 
 def test_cholesky_as_python_runs_it():

@@ -243,8 +243,8 @@ def set_shape(lo: Lowering, owner: Array, value: Value) -> None:
     give_memory(lo, owner)
     made = known_as(Array, lo.call_method(owner, "reshape", [value], {}))
     if expression(made) is not expression(owner) or not owner.roots() <= allocations(lo.b.stmts).keys():
-        raise lo.error(UnsupportedSyntax, "the shape of an array is set where it cannot be followed: of a new array only, in "
-                       "the block where it is made", "bind a reshaped one to the name: x = x.reshape(...)")
+        raise lo.error(UnsupportedSyntax, "the shape of an array is set where it cannot be followed: of a new array only, "
+                       "in the block where it is made", "bind a reshaped one to the name: x = x.reshape(...)")
     for frame in dict.fromkeys((*lo.frames, *lo.kept_frames)):
         for name, held in frame.env.items():
             if held is owner:
