@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...programs import loops, recurrences, stencils, vectorised
+from . import by_hand_slices
 from .benchmark import benchmark
 
 
@@ -29,15 +30,16 @@ timed(recurrences.hmm_forward,
       lambda r, n, T: (r.random(n) + 0.1, (r.random((n, n)) + 0.1) / n, r.random((n, 5)) + 0.1, r.integers(0, 5, T)),
       (0, 1, 2), (3, 5), (40, 3000), "hidden Markov model")
 timed(stencils.jacobi_1d, lambda r, n: (r.random(n), r.random(n)), (0, 1), (8,), (1_000_000,), "Jacobi 1-D by slices",
-      writes=(0, 1))
+      writes=(0, 1), adjoint=by_hand_slices.jacobi_1d)
 timed(stencils.fdtd_2d, lambda r, n, T: (r.random((n, n)), r.random((n, n)), r.random((n, n)), r.random(T)), (0, 1, 2, 3),
-      (5, 3), (200, 60), "FDTD by slices", writes=(0, 1, 2))
+      (5, 3), (200, 60), "FDTD by slices", writes=(0, 1, 2), adjoint=by_hand_slices.fdtd)
 timed(stencils.upwind_advection, lambda r, n: (r.random(n), r.standard_normal(n)), (0, 1), (8,), (500_000,),
-      "upwind advection", jax=True, autograd=True)
+      "upwind advection", jax=True, autograd=True, adjoint=by_hand_slices.upwind)
 timed(stencils.convolution_by_slices, lambda r, n, k: (r.random((n, n)), r.random((k, k))), (0, 1), (7, 3), (400, 7),
-      jax=True)
-timed(stencils.convolution_by_windows, lambda r, n: (r.random((n, n)), r.random((3, 3))), (0, 1), (6,), (400,))
-timed(stencils.max_pooling, lambda r, n: (r.random((n, n)),), (0,), (6,), (1500,))
+      jax=True, adjoint=by_hand_slices.convolution)
+timed(stencils.convolution_by_windows, lambda r, n: (r.random((n, n)), r.random((3, 3))), (0, 1), (6,), (400,),
+      adjoint=by_hand_slices.convolution_3)
+timed(stencils.max_pooling, lambda r, n: (r.random((n, n)),), (0,), (6,), (1500,), adjoint=by_hand_slices.max_pooling)
 timed(vectorised.covariance, lambda r, n, d: (r.random((n, d)), r.random((d, d))), (0,), (6, 3), (5000, 100), writes=(0,))
 timed(vectorised.correlation, lambda r, n, d: (r.random((n, d)), r.random((d, d))), (0,), (6, 3), (5000, 100), writes=(0,))
 timed(vectorised.gaussian_mixture,
