@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...programs import loops, recurrences, stencils, vectorised
-from . import by_hand_slices
+from . import by_hand_loops, by_hand_slices
 from .benchmark import benchmark
 
 
@@ -13,22 +13,26 @@ def timed(function, make, wrt, small, large, name=None, **parts):
               lambda r, tiny: make(r, *(small if tiny else large)), wrt, **parts)
 
 
-timed(loops.horner, lambda r, n: (r.random(n), 0.7), (0, 1), (6,), (2_000_000,))
-timed(loops.rosenbrock, lambda r, n: (r.random(n),), (0,), (6,), (2_000_000,), "Rosenbrock, long")
-timed(loops.log_sum_exp, lambda r, n: (r.standard_normal(n),), (0,), (6,), (1_000_000,), "log sum exp, running maximum")
+timed(loops.horner, lambda r, n: (r.random(n), 0.7), (0, 1), (6,), (2_000_000,), adjoint=by_hand_loops.horner)
+timed(loops.rosenbrock, lambda r, n: (r.random(n),), (0,), (6,), (2_000_000,), "Rosenbrock, long",
+      adjoint=by_hand_loops.rosenbrock)
+timed(loops.log_sum_exp, lambda r, n: (r.standard_normal(n),), (0,), (6,), (1_000_000,), "log sum exp, running maximum",
+      adjoint=by_hand_loops.log_sum_exp)
 timed(loops.thomas, lambda r, n: (r.random(n), 4 + r.random(n), r.random(n), r.random(n), r.random(n)), (0, 1, 2, 3),
-      (5,), (500_000,), "tridiagonal solve", writes=(1, 3))
+      (5,), (500_000,), "tridiagonal solve", writes=(1, 3), adjoint=by_hand_loops.thomas)
 timed(loops.levinson_durbin, lambda r, n: (np.concatenate(([4.0], r.random(n - 1) / n)), r.random(n)), (0, 1),
-      (5,), (1500,), "Levinson-Durbin")
+      (5,), (1500,), "Levinson-Durbin", adjoint=by_hand_loops.levinson_durbin)
 timed(loops.leapfrog, lambda r, n: (r.standard_normal((n, 2)), 0.1 * r.standard_normal((n, 2)), 1.0 + r.random(n)),
-      (0, 1, 2), (3,), (400,), "leapfrog by loops", writes=(0, 1))
+      (0, 1, 2), (3,), (400,), "leapfrog by loops", writes=(0, 1), adjoint=by_hand_loops.leapfrog)
 timed(loops.gauss_seidel, lambda r, n: (r.random((n, n)), r.random((n, n))), (0, 1), (5,), (700,), "Gauss-Seidel",
-      writes=(0,))
-timed(loops.game_of_life_payoff, lambda r, n: (r.random((n, n)) < 0.3, r.random((n, n)), 0.9), (1, 2), (5,), (200,))
-timed(loops.soft_dtw, lambda r, n: (r.random((n, n)), r.random((n, 3))), (0,), (4,), (500,), "soft dynamic time warping")
+      writes=(0,), adjoint=by_hand_loops.gauss_seidel)
+timed(loops.game_of_life_payoff, lambda r, n: (r.random((n, n)) < 0.3, r.random((n, n)), 0.9), (1, 2), (5,), (200,),
+      adjoint=by_hand_loops.game_of_life)
+timed(loops.soft_dtw, lambda r, n: (r.random((n, n)), r.random((n, 3))), (0,), (4,), (500,), "soft dynamic time warping",
+      adjoint=by_hand_loops.soft_dtw)
 timed(recurrences.hmm_forward,
       lambda r, n, T: (r.random(n) + 0.1, (r.random((n, n)) + 0.1) / n, r.random((n, 5)) + 0.1, r.integers(0, 5, T)),
-      (0, 1, 2), (3, 5), (40, 3000), "hidden Markov model")
+      (0, 1, 2), (3, 5), (40, 3000), "hidden Markov model", adjoint=by_hand_loops.hmm)
 timed(stencils.jacobi_1d, lambda r, n: (r.random(n), r.random(n)), (0, 1), (8,), (1_000_000,), "Jacobi 1-D by slices",
       writes=(0, 1), adjoint=by_hand_slices.jacobi_1d)
 timed(stencils.fdtd_2d, lambda r, n, T: (r.random((n, n)), r.random((n, n)), r.random((n, n)), r.random(T)), (0, 1, 2, 3),

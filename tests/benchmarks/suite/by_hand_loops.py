@@ -1,0 +1,333 @@
+"""Adjoints by hand of the programs written with loops over elements, and of a hidden Markov model."""
+
+import numpy as np
+
+from autodiff.runtime.numbers import vectormath as vm
+
+from .benchmark import by_hand
+
+
+@by_hand
+def horner(c, x):
+    """By blocks of 256 powers of x, whose table stays in the cache: sums without an order, and no tape."""
+    n, size = len(c), 256
+    c_bar, powers = np.empty(n), np.empty(size)
+    powers[0] = 1.0
+    for k in range(1, size):
+        powers[k] = powers[k - 1] * x
+    value, slope, base = c[0], 0.0, 1.0
+    c_bar[0] = 1.0
+    for k in range(1, n, size):
+        s = t = 0.0
+        for j in range(min(size, n - k)):
+            s += c[k + j] * powers[j]
+            t += j * c[k + j] * powers[j]
+            c_bar[k + j] = base * x * powers[j]
+        value += base * x * s
+        slope += base * (k * s + t)
+        base *= powers[size - 1] * x
+    return value, c_bar, slope
+
+
+@by_hand
+def rosenbrock(x):
+    """One pass; each element collects from both terms that read it."""
+    n, total = len(x), 0.0
+    bar = np.empty(n)
+    bar[0] = -400.0 * x[0] * (x[1] - x[0] * x[0]) - 2.0 * (1.0 - x[0])
+    bar[n - 1] = 200.0 * (x[n - 1] - x[n - 2] * x[n - 2])
+    for i in range(1, n - 1):
+        r, s, t = x[i] - x[i - 1] * x[i - 1], x[i + 1] - x[i] * x[i], 1.0 - x[i]
+        total += 100.0 * s * s + t * t
+        bar[i] = 200.0 * r - 400.0 * x[i] * s - 2.0 * t
+    s, t = x[1] - x[0] * x[0], 1.0 - x[0]
+    return total + 100.0 * s * s + t * t, bar
+
+
+@by_hand
+def log_sum_exp(x):
+    """The maximum first: the exponentials have no order then, and are the gradient but for a factor."""
+    top, s, bar = x[0], 0.0, np.empty_like(x)
+    for i in range(len(x)):
+        top = max(top, x[i])
+    for i in range(len(x)):
+        e = vm.exp(x[i] - top)
+        bar[i] = e
+        s += e
+    for i in range(len(x)):
+        bar[i] *= 1.0 / s
+    return top + np.log(s), bar
+
+
+@by_hand
+def thomas(a, b, c, d, w):
+    """The cotangent of d solves the transposed system: both systems are solved in the same two loops."""
+    n = len(d)
+    inverse, m, x, y = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    inverse[0], x[0], y[0] = 1.0 / b[0], d[0], w[0] / b[0]
+    for i in range(1, n):
+        m[i] = a[i] * inverse[i - 1]
+        inverse[i] = 1.0 / (b[i] - m[i] * c[i - 1])
+        x[i] = d[i] - m[i] * x[i - 1]
+        y[i] = (w[i] - c[i - 1] * y[i - 1]) * inverse[i]
+    a_bar, b_bar, c_bar = np.empty(n), np.empty(n), np.empty(n)
+    x[n - 1] *= inverse[n - 1]
+    a_bar[0], b_bar[n - 1], c_bar[n - 1] = 0.0, -y[n - 1] * x[n - 1], 0.0
+    total = w[n - 1] * x[n - 1]
+    for i in range(n - 2, -1, -1):
+        x[i] = (x[i] - c[i] * x[i + 1]) * inverse[i]
+        y[i] -= m[i + 1] * y[i + 1]
+        total += w[i] * x[i]
+        a_bar[i + 1], b_bar[i], c_bar[i] = -y[i + 1] * x[i], -y[i] * x[i], -y[i] * x[i + 1]
+    return total, a_bar, b_bar, c_bar, y
+
+
+@by_hand
+def levinson_durbin(t, w):
+    """The reflections alone are kept: the step-down recursion gives the earlier coefficients again. `t` runs backwards."""
+    n = len(t)
+    a, other, back, refs, es = np.zeros(n), np.zeros(n), t[::-1].copy(), np.empty(n), np.empty(n)
+    a[0], es[0] = 1.0, t[0]
+    for k in range(1, n):
+        acc, shift = 0.0, n - 1 - k
+        for j in range(k):
+            acc += a[j] * back[shift + j]
+        ref = -acc / es[k - 1]
+        for j in range(k + 1):
+            other[j] = a[j] + ref * a[k - j]
+        refs[k], es[k] = ref, es[k - 1] * (1.0 - ref * ref)
+        a, other = other, a
+    value, w_bar = w @ a + es[n - 1], a.copy()
+    bar, new, back_bar, e_bar = w.copy(), np.empty(n), np.zeros(n), 1.0
+    for k in range(n - 1, 0, -1):
+        ref, e, shift = refs[k], es[k - 1], n - 1 - k
+        scale = 1.0 / (1.0 - ref * ref)
+        bar[0], ref_bar = 0.0, -2.0 * ref * e * e_bar
+        for j in range(k + 1):
+            old = (a[j] - ref * a[k - j]) * scale
+            other[j] = old
+            new[j] = bar[j] + ref * bar[k - j]
+            ref_bar += bar[k - j] * old
+        acc_bar = -ref_bar / e
+        e_bar = e_bar * (1.0 - ref * ref) + acc_bar * ref
+        for j in range(k):
+            new[j] += acc_bar * back[shift + j]
+            back_bar[shift + j] += acc_bar * other[j]
+        a, other, bar, new = other, a, new, bar
+    back_bar[n - 1] += e_bar
+    return value, back_bar[::-1].copy(), w_bar
+
+
+@by_hand
+def pulls(x, y, m, a, b):
+    """Accelerations, each pair once."""
+    n = len(x)
+    for i in range(n):
+        s = t = 0.0
+        for j in range(i + 1, n):
+            dx, dy = x[j] - x[i], y[j] - y[i]
+            r2 = dx * dx + dy * dy + 0.1
+            f = 1.0 / (r2 * np.sqrt(r2))
+            s += m[j] * f * dx
+            t += m[j] * f * dy
+            a[j] -= m[i] * f * dx
+            b[j] -= m[i] * f * dy
+        a[i] += s
+        b[i] += t
+
+
+@by_hand
+def pulls_back(x, y, m, a_bar, b_bar, x_bar, y_bar, m_bar):
+    n = len(x)
+    for i in range(n):
+        s = t = u = 0.0
+        for j in range(i + 1, n):
+            dx, dy = x[j] - x[i], y[j] - y[i]
+            r2 = dx * dx + dy * dy + 0.1
+            f = 1.0 / (r2 * np.sqrt(r2))
+            p, q = m[j] * a_bar[i] - m[i] * a_bar[j], m[j] * b_bar[i] - m[i] * b_bar[j]
+            g = 3.0 * f / r2 * (p * dx + q * dy)
+            p, q = f * p - g * dx, f * q - g * dy
+            s += p
+            t += q
+            x_bar[j] += p
+            y_bar[j] += q
+            m_bar[j] += f * (a_bar[i] * dx + b_bar[i] * dy)
+            u -= f * (a_bar[j] * dx + b_bar[j] * dy)
+        x_bar[i] -= s
+        y_bar[i] -= t
+        m_bar[i] += u
+
+
+@by_hand
+def leapfrog(x, v, m):
+    """Coordinates apart, places of each step kept, forces again in the reverse sweep."""
+    n, dt, steps = len(x), 0.05, 3
+    xs, ys, vx, vy = np.empty((steps + 1, n)), np.empty((steps + 1, n)), v[:, 0].copy(), v[:, 1].copy()
+    xs[0], ys[0] = x[:, 0], x[:, 1]
+    a, b = np.empty(n), np.empty(n)
+    for k in range(steps):
+        a[:], b[:] = 0.0, 0.0
+        pulls(xs[k], ys[k], m, a, b)
+        for i in range(n):
+            vx[i] += dt * a[i]
+            vy[i] += dt * b[i]
+            xs[k + 1, i], ys[k + 1, i] = xs[k, i] + dt * vx[i], ys[k, i] + dt * vy[i]
+    value = np.sum(xs[steps] * xs[steps]) + np.sum(ys[steps] * ys[steps]) + np.sum(vx)
+    x_bar, y_bar, vx_bar, vy_bar, m_bar = 2.0 * xs[steps], 2.0 * ys[steps], np.ones(n), np.zeros(n), np.zeros(n)
+    for k in range(steps - 1, -1, -1):
+        for i in range(n):
+            vx_bar[i] += dt * x_bar[i]
+            vy_bar[i] += dt * y_bar[i]
+            a[i], b[i] = dt * vx_bar[i], dt * vy_bar[i]
+        pulls_back(xs[k], ys[k], m, a, b, x_bar, y_bar, m_bar)
+    return value, np.stack((x_bar, y_bar), axis=1), np.stack((vx_bar, vy_bar), axis=1), m_bar
+
+
+@by_hand
+def seidel_row(above, row, below, f, out):
+    """A row of the sweep: what does not wait for its left neighbour, then the chain."""
+    for j in range(1, len(row) - 1):
+        out[j] = 0.25 * (above[j] + below[j] + row[j + 1] - f[j] * row[j])
+    for j in range(1, len(row) - 1):
+        out[j] += 0.25 * out[j - 1]
+
+
+@by_hand
+def gauss_seidel(u, f):
+    """What each sweep reads is kept. The reverse sweep is a sweep too, from the last row to the first."""
+    n, m, sweeps = u.shape[0], u.shape[1], 3
+    us = np.empty((sweeps, n, m))
+    for t in range(sweeps):
+        old, new = u if t == 0 else us[t - 1], us[t]
+        new[0], new[n - 1], new[:, 0], new[:, m - 1] = u[0], u[n - 1], u[:, 0], u[:, m - 1]
+        for i in range(1, n - 1):
+            seidel_row(new[i - 1], old[i], old[i + 1], f[i], new[i])
+    bar, f_bar, g, total = 2.0 * us[sweeps - 1], np.zeros_like(f), np.empty(m), 0.0
+    for i in range(n):
+        for j in range(m):
+            total += us[sweeps - 1, i, j] ** 2
+    g[0] = g[m - 1] = 0.0
+    for t in range(sweeps - 1, -1, -1):
+        old = u if t == 0 else us[t - 1]
+        for i in range(n - 2, 0, -1):
+            row, above, below, to, read, by = bar[i], bar[i - 1], bar[i + 1], f_bar[i], old[i], f[i]
+            for j in range(1, m - 1):
+                g[j] = 0.25 * row[j]
+            for j in range(m - 2, 0, -1):
+                g[j] += 0.25 * g[j + 1]
+            row[0] += g[1]
+            row[m - 1] += g[m - 2]
+            for j in range(1, m - 1):
+                above[j] += g[j]
+                below[j] += g[j]
+                to[j] -= g[j] * read[j]
+                row[j] = g[j - 1] - by[j] * g[j]
+    return total, bar, f_bar
+
+
+@by_hand
+def game_of_life(alive, payoff, discount):
+    """Neighbours by a ring around the board; the payoffs are squared once, with the weights of a cell's lives."""
+    n, m = alive.shape
+    state, weights, slopes = np.zeros((n + 2, m + 2), np.uint8), np.zeros((n, m)), np.zeros((n, m))
+    state[1:-1, 1:-1] = alive
+    rows, weight, slope = np.zeros((n + 2, m), np.uint8), 1.0, 0.0
+    for _ in range(3):
+        state[0], state[n + 1] = state[n], state[1]
+        state[:, 0], state[:, m + 1] = state[:, m], state[:, 1]
+        for i in range(n + 2):
+            for j in range(m):
+                rows[i, j] = state[i, j] + state[i, j + 1] + state[i, j + 2]
+        for i in range(n):
+            for j in range(m):
+                count = rows[i, j] + rows[i + 1, j] + rows[i + 2, j] - state[i + 1, j + 1]
+                lives = count == 3 or (count == 2 and state[i + 1, j + 1] == 1)
+                state[i + 1, j + 1] = lives
+                weights[i, j] += weight if lives else 0.0
+                slopes[i, j] += slope if lives else 0.0
+        slope = slope * discount + weight
+        weight *= discount
+    total = discount_bar = 0.0
+    for i in range(n):
+        for j in range(m):
+            p = payoff[i, j]
+            total += weights[i, j] * p * p
+            discount_bar += slopes[i, j] * p * p
+            weights[i, j] *= 2.0 * p
+    return total, weights, discount_bar
+
+
+@by_hand
+def soft_dtw(D, unused):
+    """Diagonal by diagonal, whose cells do not wait for each other; the three shares of each cell are kept."""
+    n, m = D.shape
+    gamma, last = 0.5, n + m
+    R, kept = np.empty((last + 1, n + 1)), np.empty((4, last + 3, n + 2))
+    R[:, 0], R[0, 0] = 1e3, 0.0
+    kept[:, :, n + 1] = 0.0
+    for i in range(1, n + 1):
+        R[i, i] = 1e3
+        kept[:, i + m + 1, i] = 0.0
+    for d in range(2, last + 1):
+        p, q, out, a, b, c = R[d - 2], R[d - 1], R[d], kept[0, d], kept[1, d], kept[2, d]
+        for i in range(max(1, d - m), min(n, d - 1) + 1):
+            low = min(p[i - 1], min(q[i - 1], q[i]))
+            x, y, z = vm.exp((low - p[i - 1]) / gamma), vm.exp((low - q[i - 1]) / gamma), vm.exp((low - q[i]) / gamma)
+            s = x + y + z
+            out[i] = D[i - 1, d - i - 1] + low - gamma * vm.log(s)
+            a[i], b[i], c[i] = x / s, y / s, z / s
+    bar = kept[3]
+    bar[last, n] = 1.0
+    for d in range(last - 1, 1, -1):
+        a, b, c, out, one, two = kept[0, d + 2], kept[1, d + 1], kept[2, d + 1], bar[d], bar[d + 1], bar[d + 2]
+        for i in range(max(1, d - m), min(n, d - 1) + 1):
+            out[i] = a[i + 1] * two[i + 1] + b[i + 1] * one[i + 1] + c[i] * one[i]
+    D_bar = np.empty_like(D)
+    for i in range(n):
+        for j in range(m):
+            D_bar[i, j] = bar[i + j + 2, i + 1]
+    return R[last, n], D_bar
+
+
+@by_hand
+def row_times(x, A, out):
+    """out = x A, four rows at a time."""
+    n, m = A.shape
+    out[:] = 0.0
+    for i in range(0, n - 3, 4):
+        a, b, c, d = A[i], A[i + 1], A[i + 2], A[i + 3]
+        for j in range(m):
+            out[j] += (x[i] * a[j] + x[i + 1] * b[j]) + (x[i + 2] * c[j] + x[i + 3] * d[j])
+    for i in range(n - n % 4, n):
+        for j in range(m):
+            out[j] += x[i] * A[i, j]
+
+
+@by_hand
+def hmm(start, transition, emission, observed):
+    """Forward and backward; the backward probabilities by the scale of the step are the cotangents of what is scaled."""
+    T, n, back = len(observed), len(start), transition.T.copy()
+    chances, value = emission.T.copy(), 0.0
+    chances_bar = np.zeros_like(chances)
+    before, after, cotangent = np.empty((T, n)), np.empty((T, n)), np.empty((T, n))
+    scales, beta = np.empty(T), np.ones(n)
+    before[0] = start
+    for t in range(T):
+        if t > 0:
+            row_times(after[t - 1], transition, before[t])
+        p, e, out, s = before[t], chances[observed[t]], after[t], 0.0
+        for j in range(n):
+            s += p[j] * e[j]
+        for j in range(n):
+            out[j] = p[j] * e[j] / s
+        scales[t] = s
+        value += np.log(s)
+    for t in range(T - 1, -1, -1):
+        p, e, e_bar, out, s = before[t], chances[observed[t]], chances_bar[observed[t]], cotangent[t], 1.0 / scales[t]
+        for j in range(n):
+            u = beta[j] * s
+            e_bar[j] += u * p[j]
+            out[j] = u * e[j]
+        row_times(out, back, beta)
+    return value, cotangent[0].copy(), after[:-1].T @ cotangent[1:], chances_bar.T.copy()
