@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...programs import loops, recurrences, stencils, vectorised
-from . import by_hand_loops, by_hand_slices
+from . import by_hand_loops, by_hand_slices, by_hand_statistics
 from .benchmark import benchmark
 
 
@@ -44,11 +44,16 @@ timed(stencils.convolution_by_slices, lambda r, n, k: (r.random((n, n)), r.rando
 timed(stencils.convolution_by_windows, lambda r, n: (r.random((n, n)), r.random((3, 3))), (0, 1), (6,), (400,),
       adjoint=by_hand_slices.convolution_3)
 timed(stencils.max_pooling, lambda r, n: (r.random((n, n)),), (0,), (6,), (1500,), adjoint=by_hand_slices.max_pooling)
-timed(vectorised.covariance, lambda r, n, d: (r.random((n, d)), r.random((d, d))), (0,), (6, 3), (5000, 100), writes=(0,))
-timed(vectorised.correlation, lambda r, n, d: (r.random((n, d)), r.random((d, d))), (0,), (6, 3), (5000, 100), writes=(0,))
+timed(vectorised.covariance, lambda r, n, d: (r.random((n, d)), r.random((d, d))), (0,), (6, 3), (5000, 100), writes=(0,),
+      adjoint=by_hand_statistics.covariance)
+timed(vectorised.correlation, lambda r, n, d: (r.random((n, d)), r.random((d, d))), (0,), (6, 3), (5000, 100), writes=(0,),
+      adjoint=by_hand_statistics.correlation)
 timed(vectorised.gaussian_mixture,
       lambda r, n, d, K: (r.standard_normal(K), r.standard_normal((K, d)), r.standard_normal((K, d)) * 0.2,
                           r.standard_normal((n, d))),
-      (0, 1, 2, 3), (5, 2, 3), (5000, 8, 20), "mixture with diagonal covariances", jax=True, autograd=True)
-timed(vectorised.masked_means, lambda r, n: (r.random(n), np.arange(n) % 3), (0,), (12,), (1_000_000,))
-timed(vectorised.spectral_norm, lambda r, n: (r.random((n, n)),), (0,), (4,), (800,), "power iteration", jax=True)
+      (0, 1, 2, 3), (5, 2, 3), (5000, 8, 20), "mixture with diagonal covariances", jax=True, autograd=True,
+      adjoint=by_hand_statistics.gaussian_mixture)
+timed(vectorised.masked_means, lambda r, n: (r.random(n), np.arange(n) % 3), (0,), (12,), (1_000_000,),
+      adjoint=by_hand_statistics.masked_means)
+timed(vectorised.spectral_norm, lambda r, n: (r.random((n, n)),), (0,), (4,), (800,), "power iteration", jax=True,
+      adjoint=by_hand_statistics.spectral_norm)
