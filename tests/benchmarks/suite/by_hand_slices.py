@@ -1,4 +1,7 @@
-"""Adjoints by hand of finite differences, convolutions and pooling."""
+"""Adjoints by hand of finite differences, convolutions and pooling.
+
+Inner loops start at 0: LLVM knows then that no index is negative, and makes vector loops of them.
+"""
 
 import numpy as np
 
@@ -12,7 +15,8 @@ def heat_sweep(A, B):
     n, m, p = A.shape
     for i in range(1, n - 1):
         for j in range(1, m - 1):
-            for k in range(1, p - 1):
+            for at in range(p - 2):
+                k = at + 1
                 B[i, j, k] = 0.25 * A[i, j, k] + 0.125 * (A[i + 1, j, k] + A[i - 1, j, k] + A[i, j + 1, k] + A[i, j - 1, k]
                                                         + A[i, j, k + 1] + A[i, j, k - 1])
 
@@ -56,7 +60,8 @@ def heat(A, B, steps):
 @by_hand
 def cavity_source(u, v, dt, dx, dy, scale, c):
     for i in range(2, u.shape[0] - 2):
-        for j in range(2, u.shape[1] - 2):
+        for at in range(u.shape[1] - 4):
+            j = at + 2
             ux, uy = (u[i, j + 1] - u[i, j - 1]) / (2.0 * dx), (u[i + 1, j] - u[i - 1, j]) / (2.0 * dy)
             vx, vy = (v[i, j + 1] - v[i, j - 1]) / (2.0 * dx), (v[i + 1, j] - v[i - 1, j]) / (2.0 * dy)
             c[i, j] = scale * (1.0 / dt * (ux + vy) - ux * ux - 2.0 * uy * vx - vy * vy)
@@ -66,7 +71,8 @@ def cavity_source(u, v, dt, dx, dy, scale, c):
 def cavity_source_back(u, v, dt, dx, dy, scale, c_bar, X, Y, P, Q):
     """By way of the source, the cotangents of u and v are differences of X, Y and of P, Q."""
     for i in range(2, u.shape[0] - 2):
-        for j in range(2, u.shape[1] - 2):
+        for at in range(u.shape[1] - 4):
+            j = at + 2
             b = scale * c_bar[i, j]
             ux, uy = (u[i, j + 1] - u[i, j - 1]) / (2.0 * dx), (u[i + 1, j] - u[i - 1, j]) / (2.0 * dy)
             vx, vy = (v[i, j + 1] - v[i, j - 1]) / (2.0 * dx), (v[i + 1, j] - v[i - 1, j]) / (2.0 * dy)
@@ -78,8 +84,10 @@ def cavity_source_back(u, v, dt, dx, dy, scale, c_bar, X, Y, P, Q):
 def pressure_sweep(p, c, wx, wy, out):
     n, m = p.shape
     for i in range(2, n - 2):
-        for j in range(2, m - 2):
+        for at in range(m - 4):
+            j = at + 2
             out[i, j] = wx * (p[i, j + 1] + p[i, j - 1]) + wy * (p[i + 1, j] + p[i - 1, j]) - c[i, j]
+    for i in range(2, n - 2):
         out[i, m - 2], out[i, 1] = out[i, m - 3], out[i, 2]
     for j in range(1, m - 1):
         out[1, j], out[n - 2, j] = out[2, j], 0.0
@@ -102,7 +110,8 @@ def pressure_sweep_back(q, c_bar, wx, wy, out):
         q[i, m - 3] += q[i, m - 2]
         q[i, m - 2] = 0.0
     for i in range(1, n - 1):
-        for j in range(1, m - 1):
+        for at in range(m - 2):
+            j = at + 1
             c_bar[i, j] -= q[i, j]
             out[i, j] = wx * (q[i, j + 1] + q[i, j - 1]) + wy * (q[i + 1, j] + q[i - 1, j])
 
@@ -111,7 +120,8 @@ def pressure_sweep_back(q, c_bar, wx, wy, out):
 def cavity_move(u, v, p, a, c, kx, ky, e, g, un, vn):
     z = 1.0 - 2.0 * e - 2.0 * g
     for i in range(2, u.shape[0] - 2):
-        for j in range(2, u.shape[1] - 2):
+        for at in range(u.shape[1] - 4):
+            j = at + 2
             s, t = a * u[i, j], c * v[i, j]
             un[i, j] = ((z - s - t) * u[i, j] + (s + e) * u[i, j - 1] + (t + g) * u[i - 1, j] + e * u[i, j + 1]
                         + g * u[i + 1, j] - kx * (p[i, j + 1] - p[i, j - 1]))
@@ -123,7 +133,8 @@ def cavity_move(u, v, p, a, c, kx, ky, e, g, un, vn):
 def cavity_move_back(u, v, U, V, X, Y, P, Q, a, c, e, g, u_bar, v_bar):
     """Each cell collects from the cells that read it; U and V are 0 at the border."""
     for i in range(1, u.shape[0] - 1):
-        for j in range(1, u.shape[1] - 1):
+        for at in range(u.shape[1] - 2):
+            j = at + 1
             z = 1.0 - 2.0 * e - 2.0 * g - a * u[i, j] - c * v[i, j]
             right, left, down, up = a * u[i, j + 1] + e, e, c * v[i + 1, j] + g, g
             u_bar[i, j] = (U[i, j] * (z - a * (u[i, j] - u[i, j - 1])) - V[i, j] * a * (v[i, j] - v[i, j - 1])
@@ -230,44 +241,38 @@ def jacobi_1d(A, B):
 
 
 @by_hand
-def fdtd_step(ex, ey, hz, source):
-    """One pass: a row of hz follows the rows of ex and ey that it reads, and these read rows of hz that are still old."""
-    n, m = hz.shape
-    ey[0] = source
-    for i in range(n):
-        for j in range(1, m):
-            ex[i, j] -= 0.5 * (hz[i, j] - hz[i, j - 1])
-        if i < n - 1:
-            for j in range(m):
-                ey[i + 1, j] -= 0.5 * (hz[i + 1, j] - hz[i, j])
-            for j in range(m - 1):
-                hz[i, j] -= 0.7 * (ex[i, j + 1] - ex[i, j] + ey[i + 1, j] - ey[i, j])
+def gain(out, factor, a, b):
+    for j in range(len(out)):
+        out[j] += factor * (a[j] - b[j])
 
 
 @by_hand
-def fdtd_step_back(ex, ey, hz):
-    """Of cotangents, with the rows in the other order; hz comes back, for the last row and column of hz no step writes."""
-    n, m = hz.shape
+def fdtd_step(ex, ey, hz, source):
+    """One pass: a row of hz follows the rows of ex and ey that it reads, and these read rows of hz that are still old."""
+    n = len(hz)
+    ey[0] = source
+    for i in range(n):
+        gain(ex[i, 1:], -0.5, hz[i, 1:], hz[i, :-1])
+        if i < n - 1:
+            gain(ey[i + 1], -0.5, hz[i + 1], hz[i])
+            gain(hz[i, :-1], -0.7, ex[i, 1:], ex[i, :-1])
+            gain(hz[i, :-1], -0.7, ey[i + 1, :-1], ey[i, :-1])
+
+
+@by_hand
+def fdtd_step_back(ex, ey, hz, nothing):
+    """Of cotangents, with the rows in the other order; the last row and column of hz, which no step writes, only gather."""
+    n = len(hz)
     for i in range(n - 1, -1, -1):
-        if i < n - 1:
-            ex[i, 0] += 0.7 * hz[i, 0]
-            ex[i, m - 1] -= 0.7 * hz[i, m - 2]
-            for j in range(1, m - 1):
-                ex[i, j] += 0.7 * (hz[i, j] - hz[i, j - 1])
-            for j in range(m - 1):
-                ey[i, j] += 0.7 * hz[i, j]
-        if i > 0:
-            for j in range(m - 1):
-                ey[i, j] -= 0.7 * hz[i - 1, j]
-            for j in range(m):
-                hz[i, j] -= 0.5 * ey[i, j]
-        if i < n - 1:
-            for j in range(m):
-                hz[i, j] += 0.5 * ey[i + 1, j]
+        here = hz[i] if i < n - 1 else nothing
+        ex[i, 0] += 0.7 * here[0]
+        ex[i, -1] -= 0.7 * here[-2]
+        gain(ex[i, 1:-1], 0.7, here[1:-1], here[:-2])
+        gain(ey[i, :-1], 0.7, here[:-1], hz[i - 1, :-1] if i > 0 else nothing[:-1])
+        gain(hz[i], 0.5, ey[i + 1] if i < n - 1 else nothing, ey[i] if i > 0 else nothing)
         hz[i, 0] += 0.5 * ex[i, 1]
-        hz[i, m - 1] -= 0.5 * ex[i, m - 1]
-        for j in range(1, m - 1):
-            hz[i, j] += 0.5 * (ex[i, j + 1] - ex[i, j])
+        hz[i, -1] -= 0.5 * ex[i, -1]
+        gain(hz[i, 1:-1], 0.5, ex[i, 2:], ex[i, 1:-1])
 
 
 @by_hand
@@ -278,8 +283,9 @@ def fdtd(ex, ey, hz, source):
     value = np.sum(hz * hz)
     ex[:], ey[:] = 0.0, 0.0
     hz *= 2.0
+    nothing = np.zeros(hz.shape[1])
     for t in range(len(source) - 1, -1, -1):
-        fdtd_step_back(ex, ey, hz)
+        fdtd_step_back(ex, ey, hz, nothing)
         source_bar[t] = np.sum(ey[0])
         ey[0] = 0.0
     return value, ex, ey, hz, source_bar
