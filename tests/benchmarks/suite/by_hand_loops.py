@@ -120,43 +120,35 @@ def levinson_durbin(t, w):
 
 @by_hand
 def pulls(x, y, m, a, b):
-    """Accelerations, each pair once."""
-    n = len(x)
-    for i in range(n):
+    """Accelerations: sums alone in the inner loop, to which a body adds 0 of its own."""
+    for i in range(len(x)):
         s = t = 0.0
-        for j in range(i + 1, n):
+        for j in range(len(x)):
             dx, dy = x[j] - x[i], y[j] - y[i]
             r2 = dx * dx + dy * dy + 0.1
-            f = 1.0 / (r2 * np.sqrt(r2))
-            s += m[j] * f * dx
-            t += m[j] * f * dy
-            a[j] -= m[i] * f * dx
-            b[j] -= m[i] * f * dy
-        a[i] += s
-        b[i] += t
+            f = m[j] / (r2 * np.sqrt(r2))
+            s += f * dx
+            t += f * dy
+        a[i], b[i] = s, t
 
 
 @by_hand
 def pulls_back(x, y, m, a_bar, b_bar, x_bar, y_bar, m_bar):
-    n = len(x)
-    for i in range(n):
+    """As the pulls: a body collects what it has as the one that is pulled and as the one that pulls."""
+    for i in range(len(x)):
         s = t = u = 0.0
-        for j in range(i + 1, n):
+        for j in range(len(x)):
             dx, dy = x[j] - x[i], y[j] - y[i]
             r2 = dx * dx + dy * dy + 0.1
             f = 1.0 / (r2 * np.sqrt(r2))
             p, q = m[j] * a_bar[i] - m[i] * a_bar[j], m[j] * b_bar[i] - m[i] * b_bar[j]
             g = 3.0 * f / r2 * (p * dx + q * dy)
-            p, q = f * p - g * dx, f * q - g * dy
-            s += p
-            t += q
-            x_bar[j] += p
-            y_bar[j] += q
-            m_bar[j] += f * (a_bar[i] * dx + b_bar[i] * dy)
-            u -= f * (a_bar[j] * dx + b_bar[j] * dy)
+            s += f * p - g * dx
+            t += f * q - g * dy
+            u += f * (a_bar[j] * dx + b_bar[j] * dy)
         x_bar[i] -= s
         y_bar[i] -= t
-        m_bar[i] += u
+        m_bar[i] -= u
 
 
 @by_hand
@@ -167,7 +159,6 @@ def leapfrog(x, v, m):
     xs[0], ys[0] = x[:, 0], x[:, 1]
     a, b = np.empty(n), np.empty(n)
     for k in range(steps):
-        a[:], b[:] = 0.0, 0.0
         pulls(xs[k], ys[k], m, a, b)
         for i in range(n):
             vx[i] += dt * a[i]
@@ -259,30 +250,44 @@ def game_of_life(alive, payoff, discount):
 
 
 @by_hand
+def softest(p, q, cost, low, R):
+    """The soft minimum of three neighbours, of all cells of a diagonal."""
+    for i in range(len(R)):
+        least = min(p[i], min(q[i], q[i + 1]))
+        s = vm.exp((least - p[i]) / 0.5) + vm.exp((least - q[i]) / 0.5) + vm.exp((least - q[i + 1]) / 0.5)
+        low[i] = least - 0.5 * vm.log(s)
+        R[i] = cost[i] + low[i]
+
+
+@by_hand
+def softest_back(R, one, two, one_bar, two_bar, bar):
+    """The share of a cell in a soft minimum is the exponential of its distance to it."""
+    for i in range(len(R)):
+        bar[i] = (vm.exp((two[i] - R[i]) / 0.5) * two_bar[i] + vm.exp((one[i + 1] - R[i]) / 0.5) * one_bar[i + 1]
+                  + vm.exp((one[i] - R[i]) / 0.5) * one_bar[i])
+
+
+@by_hand
 def soft_dtw(D, unused):
-    """Diagonal by diagonal, whose cells do not wait for each other; the three shares of each cell are kept."""
+    """Diagonal by diagonal, whose cells do not wait for each other; an element is in row i and column d - i."""
     n, m = D.shape
-    gamma, last = 0.5, n + m
-    R, kept = np.empty((last + 1, n + 1)), np.empty((4, last + 3, n + 2))
+    last = n + m
+    R, low, bar = np.empty((last + 1, n + 1)), np.empty((last + 3, n + 2)), np.empty((last + 3, n + 2))
     R[:, 0], R[0, 0] = 1e3, 0.0
-    kept[:, :, n + 1] = 0.0
+    low[:, n + 1], bar[:, n + 1] = -1e300, 0.0
     for i in range(1, n + 1):
         R[i, i] = 1e3
-        kept[:, i + m + 1, i] = 0.0
+        low[i + m + 1, i], bar[i + m + 1, i] = -1e300, 0.0
+        for j in range(m):
+            bar[i + j + 1, i] = D[i - 1, j]                             # its place until the cotangent is known
     for d in range(2, last + 1):
-        p, q, out, a, b, c = R[d - 2], R[d - 1], R[d], kept[0, d], kept[1, d], kept[2, d]
-        for i in range(max(1, d - m), min(n, d - 1) + 1):
-            low = min(p[i - 1], min(q[i - 1], q[i]))
-            x, y, z = vm.exp((low - p[i - 1]) / gamma), vm.exp((low - q[i - 1]) / gamma), vm.exp((low - q[i]) / gamma)
-            s = x + y + z
-            out[i] = D[i - 1, d - i - 1] + low - gamma * vm.log(s)
-            a[i], b[i], c[i] = x / s, y / s, z / s
-    bar = kept[3]
+        a, b = max(1, d - m), min(n, d - 1) + 1
+        softest(R[d - 2, a - 1:b - 1], R[d - 1, a - 1:b], bar[d, a:b], low[d, a:b], R[d, a:b])
     bar[last, n] = 1.0
     for d in range(last - 1, 1, -1):
-        a, b, c, out, one, two = kept[0, d + 2], kept[1, d + 1], kept[2, d + 1], bar[d], bar[d + 1], bar[d + 2]
-        for i in range(max(1, d - m), min(n, d - 1) + 1):
-            out[i] = a[i + 1] * two[i + 1] + b[i + 1] * one[i + 1] + c[i] * one[i]
+        a, b = max(1, d - m), min(n, d - 1) + 1
+        softest_back(R[d, a:b], low[d + 1, a:b + 1], low[d + 2, a + 1:b + 1], bar[d + 1, a:b + 1], bar[d + 2, a + 1:b + 1],
+                     bar[d, a:b])
     D_bar = np.empty_like(D)
     for i in range(n):
         for j in range(m):
@@ -296,9 +301,9 @@ def row_times(x, A, out):
     n, m = A.shape
     out[:] = 0.0
     for i in range(0, n - 3, 4):
-        a, b, c, d = A[i], A[i + 1], A[i + 2], A[i + 3]
+        a, b, c, d, p, q, r, s = A[i], A[i + 1], A[i + 2], A[i + 3], x[i], x[i + 1], x[i + 2], x[i + 3]
         for j in range(m):
-            out[j] += (x[i] * a[j] + x[i + 1] * b[j]) + (x[i + 2] * c[j] + x[i + 3] * d[j])
+            out[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j])
     for i in range(n - n % 4, n):
         for j in range(m):
             out[j] += x[i] * A[i, j]
