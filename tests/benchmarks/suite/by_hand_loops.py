@@ -84,38 +84,47 @@ def thomas(a, b, c, d, w):
 
 @by_hand
 def levinson_durbin(t, w):
-    """The reflections alone are kept: the step-down recursion gives the earlier coefficients again. `t` runs backwards."""
+    """The reflections alone are kept: the step-down recursion gives the earlier coefficients again.
+
+    Arrays whose name begins with r are the others from the last element to the first, so that no loop runs backwards.
+    """
     n = len(t)
-    a, other, back, refs, es = np.zeros(n), np.zeros(n), t[::-1].copy(), np.empty(n), np.empty(n)
-    a[0], es[0] = 1.0, t[0]
+    a, ra, rt, refs, es = np.zeros(n), np.zeros(n), t[::-1].copy(), np.empty(n), np.empty(n)
+    a[0] = ra[n - 1] = 1.0
+    es[0] = t[0]
     for k in range(1, n):
         acc, shift = 0.0, n - 1 - k
+        r, rs = ra[shift:], rt[shift:]
         for j in range(k):
-            acc += a[j] * back[shift + j]
+            acc += a[j] * rs[j]
         ref = -acc / es[k - 1]
         for j in range(k + 1):
-            other[j] = a[j] + ref * a[k - j]
+            p, q = a[j], r[j]
+            a[j], r[j] = p + ref * q, q + ref * p
         refs[k], es[k] = ref, es[k - 1] * (1.0 - ref * ref)
-        a, other = other, a
     value, w_bar = w @ a + es[n - 1], a.copy()
-    bar, new, back_bar, e_bar = w.copy(), np.empty(n), np.zeros(n), 1.0
+    a_bar, ra_bar, rt_bar, e_bar = w.copy(), w[::-1].copy(), np.zeros(n), 1.0
     for k in range(n - 1, 0, -1):
         ref, e, shift = refs[k], es[k - 1], n - 1 - k
         scale = 1.0 / (1.0 - ref * ref)
-        bar[0], ref_bar = 0.0, -2.0 * ref * e * e_bar
+        a_bar[0] = ra_bar[n - 1] = 0.0
+        ref_bar = -2.0 * ref * e * e_bar
+        r, r_bar, rs, rs_bar = ra[shift:], ra_bar[shift:], rt[shift:], rt_bar[shift:]
         for j in range(k + 1):
-            old = (a[j] - ref * a[k - j]) * scale
-            other[j] = old
-            new[j] = bar[j] + ref * bar[k - j]
-            ref_bar += bar[k - j] * old
+            p, q, p_bar, q_bar = a[j], r[j], a_bar[j], r_bar[j]
+            old = (p - ref * q) * scale
+            a[j], r[j] = old, (q - ref * p) * scale
+            a_bar[j], r_bar[j] = p_bar + ref * q_bar, q_bar + ref * p_bar
+            ref_bar += q_bar * old
         acc_bar = -ref_bar / e
         e_bar = e_bar * (1.0 - ref * ref) + acc_bar * ref
+        for j in range(k + 1):
+            a_bar[j] += acc_bar * rs[j]
+            r_bar[j] += acc_bar * t[j]
         for j in range(k):
-            new[j] += acc_bar * back[shift + j]
-            back_bar[shift + j] += acc_bar * other[j]
-        a, other, bar, new = other, a, new, bar
-    back_bar[n - 1] += e_bar
-    return value, back_bar[::-1].copy(), w_bar
+            rs_bar[j] += acc_bar * a[j]
+    rt_bar[n - 1] += e_bar
+    return value, rt_bar[::-1].copy(), w_bar
 
 
 @by_hand
@@ -176,76 +185,107 @@ def leapfrog(x, v, m):
 
 
 @by_hand
-def seidel_row(above, row, below, f, out):
-    """A row of the sweep: what does not wait for its left neighbour, then the chain."""
-    for j in range(1, len(row) - 1):
-        out[j] = 0.25 * (above[j] + below[j] + row[j + 1] - f[j] * row[j])
-    for j in range(1, len(row) - 1):
-        out[j] += 0.25 * out[j - 1]
+def chained(s, two, g):
+    """g[j] = s[j] + g[j - 1] / 4 by four chains; all begin with four zeros, and g[4] = s[4]."""
+    for at in range(len(s) - 4):
+        j = at + 4
+        two[j] = s[j] + 0.25 * s[j - 1]
+    for at in range(len(s) - 4):
+        j = at + 4
+        g[j] = two[j] + 0.0625 * two[j - 2] + 0.00390625 * g[j - 4]
+
+
+@by_hand
+def seidel_row(above, row, below, f, s):
+    """What of a row does not wait for its left neighbours."""
+    for at in range(len(row) - 2):
+        j = at + 1
+        s[j] = 0.25 * (above[j] + below[j] + row[j + 1] - f[j] * row[j])
+
+
+@by_hand
+def seidel_row_back(g, above, row, below, f, old, f_bar):
+    """What the cotangents g of a row's sums do to what the row reads."""
+    m = len(row)
+    row[0] += g[1]
+    row[m - 1] += g[m - 2]
+    for at in range(m - 2):
+        j = at + 1
+        f_bar[j] -= g[j] * old[j]
+        row[j] = g[j - 1] - f[j] * g[j]
+    for j in range(m):
+        above[j] += g[j]
+        below[j] += g[j]
 
 
 @by_hand
 def gauss_seidel(u, f):
-    """What each sweep reads is kept. The reverse sweep is a sweep too, from the last row to the first."""
-    n, m, sweeps = u.shape[0], u.shape[1], 3
-    us = np.empty((sweeps, n, m))
+    """What each sweep reads is kept. The reverse sweep is a sweep too, from the last row to the first, right to left."""
+    n, m, sweeps, total = u.shape[0], u.shape[1], 3, 0.0
+    us, s, two, g = np.empty((sweeps, n, m)), np.zeros(m + 8), np.zeros(m + 8), np.zeros(m + 8)
     for t in range(sweeps):
         old, new = u if t == 0 else us[t - 1], us[t]
-        new[0], new[n - 1], new[:, 0], new[:, m - 1] = u[0], u[n - 1], u[:, 0], u[:, m - 1]
+        new[0], new[n - 1] = u[0], u[n - 1]
         for i in range(1, n - 1):
-            seidel_row(new[i - 1], old[i], old[i + 1], f[i], new[i])
-    bar, f_bar, g, total = 2.0 * us[sweeps - 1], np.zeros_like(f), np.empty(m), 0.0
+            s[4] = u[i, 0]
+            seidel_row(new[i - 1], old[i], old[i + 1], f[i], s[4:])
+            chained(s[:m + 3], two, g)
+            new[i], new[i, m - 1] = g[4:m + 4], u[i, m - 1]
+    bar, f_bar = 2.0 * us[sweeps - 1], np.zeros_like(f)
     for i in range(n):
         for j in range(m):
-            total += us[sweeps - 1, i, j] ** 2
-    g[0] = g[m - 1] = 0.0
+            total += us[sweeps - 1, i, j] * us[sweeps - 1, i, j]
+    g[:], two[:] = 0.0, 0.0
     for t in range(sweeps - 1, -1, -1):
         old = u if t == 0 else us[t - 1]
         for i in range(n - 2, 0, -1):
-            row, above, below, to, read, by = bar[i], bar[i - 1], bar[i + 1], f_bar[i], old[i], f[i]
-            for j in range(1, m - 1):
-                g[j] = 0.25 * row[j]
+            row = bar[i]
+            for j in range(1, m - 2):
+                two[j] = 0.25 * (row[j] + 0.25 * row[j + 1])
+            two[m - 2] = 0.25 * row[m - 2]
             for j in range(m - 2, 0, -1):
-                g[j] += 0.25 * g[j + 1]
-            row[0] += g[1]
-            row[m - 1] += g[m - 2]
-            for j in range(1, m - 1):
-                above[j] += g[j]
-                below[j] += g[j]
-                to[j] -= g[j] * read[j]
-                row[j] = g[j - 1] - by[j] * g[j]
+                g[j] = two[j] + 0.0625 * two[j + 2] + 0.00390625 * g[j + 4]
+            seidel_row_back(g[:m], bar[i - 1], row, bar[i + 1], f[i], old[i], f_bar[i])
     return total, bar, f_bar
 
 
 @by_hand
+def life_row(above, row, below, columns, payoff, weight, weights, new):
+    """Who lives next: neighbours and half of the cell itself are 2.5, 3 or 3.5. Returns the squared payoffs of these."""
+    s = 0.0
+    for j in range(len(row)):
+        columns[j] = above[j] + row[j] + below[j]
+    for j in range(len(payoff)):
+        count = columns[j] + columns[j + 1] + columns[j + 2] - 0.5 * row[j + 1]
+        lives = 1.0 if abs(count - 3.0) < 0.75 else 0.0
+        new[j + 1] = lives
+        s += lives * payoff[j] * payoff[j]
+    for j in range(len(payoff)):
+        weights[j] += weight * new[j + 1]
+    return s
+
+
+@by_hand
 def game_of_life(alive, payoff, discount):
-    """Neighbours by a ring around the board; the payoffs are squared once, with the weights of a cell's lives."""
+    """Neighbours by a ring around the board, in numbers of the payoff's type; the weights of a cell's lives are summed."""
     n, m = alive.shape
-    state, weights, slopes = np.zeros((n + 2, m + 2), np.uint8), np.zeros((n, m)), np.zeros((n, m))
+    state, new, columns = np.zeros((n + 2, m + 2)), np.zeros((n + 2, m + 2)), np.empty(m + 2)
+    weights, weight, slope, total, discount_bar = np.zeros((n, m)), 1.0, 0.0, 0.0, 0.0
     state[1:-1, 1:-1] = alive
-    rows, weight, slope = np.zeros((n + 2, m), np.uint8), 1.0, 0.0
     for _ in range(3):
         state[0], state[n + 1] = state[n], state[1]
         state[:, 0], state[:, m + 1] = state[:, m], state[:, 1]
-        for i in range(n + 2):
-            for j in range(m):
-                rows[i, j] = state[i, j] + state[i, j + 1] + state[i, j + 2]
+        s = 0.0
         for i in range(n):
-            for j in range(m):
-                count = rows[i, j] + rows[i + 1, j] + rows[i + 2, j] - state[i + 1, j + 1]
-                lives = count == 3 or (count == 2 and state[i + 1, j + 1] == 1)
-                state[i + 1, j + 1] = lives
-                weights[i, j] += weight if lives else 0.0
-                slopes[i, j] += slope if lives else 0.0
+            s += life_row(state[i], state[i + 1], state[i + 2], columns, payoff[i], weight, weights[i], new[i + 1])
+        total += weight * s
+        discount_bar += slope * s
         slope = slope * discount + weight
         weight *= discount
-    total = discount_bar = 0.0
+        state, new = new, state
     for i in range(n):
         for j in range(m):
-            p = payoff[i, j]
-            total += weights[i, j] * p * p
-            discount_bar += slopes[i, j] * p * p
-            weights[i, j] *= 2.0 * p
+            weights[i, j] *= 2.0 * payoff[i, j]
     return total, weights, discount_bar
 
 

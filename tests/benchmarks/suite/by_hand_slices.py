@@ -195,7 +195,8 @@ BLOCK = 1024        # cells that stay in the first cache through all steps
 
 @by_hand
 def three_point(a, b):
-    for i in range(1, len(a) - 1):
+    for at in range(len(a) - 2):
+        i = at + 1
         b[i] = 0.33333 * (a[i - 1] + a[i] + a[i + 1])
 
 
@@ -316,7 +317,8 @@ def upwind(u, c):
         for t in range(3):
             x, y = states[t], states[t + 1]
             y[0], y[-1] = x[0], x[-1]
-            for k in range(1, size - 1):
+            for at in range(size - 2):
+                k = at + 1
                 y[k] = x[k] - 0.1 * w[k] * (x[k] - x[k - 1] if w[k] > 0.0 else x[k + 1] - x[k])
         for k in range(6, size - 6):
             total += states[3, k] ** 3
@@ -325,7 +327,8 @@ def upwind(u, c):
         new[0] = new[-1] = 0.0
         for t in range(2, -1, -1):
             x = states[t]
-            for k in range(1, size - 1):
+            for at in range(size - 2):
+                k = at + 1
                 left, right = max(w[k + 1], 0.0), min(w[k - 1], 0.0)
                 w_bar[k] -= 0.1 * bar[k] * (x[k] - x[k - 1] if w[k] > 0.0 else x[k + 1] - x[k])
                 new[k] = bar[k] - 0.1 * (abs(w[k]) * bar[k] - left * bar[k + 1] + right * bar[k - 1])
@@ -395,7 +398,9 @@ def convolution_3(image, kernel):
 def max_pooling(image):
     """The first of equal maxima has the cotangent."""
     n, m = image.shape
-    total, bar = 0.0, np.zeros_like(image)
+    total, bar = 0.0, np.empty_like(image)
+    bar[n - n % 2:] = 0.0
+    bar[:, m - m % 2:] = 0.0
     for i in range(n // 2):
         x, y, x_bar, y_bar = image[2 * i], image[2 * i + 1], bar[2 * i], bar[2 * i + 1]
         for j in range(m // 2):
