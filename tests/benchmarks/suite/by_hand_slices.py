@@ -304,34 +304,48 @@ def on_ring(a, low, out):
 
 
 @by_hand
+def upwind_step(x, right, left, y):
+    for at in range(len(x) - 2):
+        k = at + 1
+        y[k] = x[k] - right[k] * (x[k] - x[k - 1]) - left[k] * (x[k + 1] - x[k])
+
+
+@by_hand
+def upwind_step_back(x, right, left, bar, w_bar, new):
+    for at in range(len(x) - 2):
+        k = at + 1
+        before, after = x[k] - x[k - 1], x[k + 1] - x[k]
+        w_bar[k] -= 0.1 * bar[k] * (before if right[k] > 0.0 else after)
+    for at in range(len(x) - 2):
+        k = at + 1
+        new[k] = bar[k] * (1.0 - right[k] + left[k]) + right[k + 1] * bar[k + 1] - left[k - 1] * bar[k - 1]
+
+
+@by_hand
 def upwind(u, c):
     """Block by block, all steps there and back, with 6 more cells on each side, since a step spoils one."""
     n, total = len(u), 0.0
     u_bar, c_bar = np.empty(n), np.empty(n)
-    room = np.empty((8, BLOCK + 12))
+    room = np.empty((9, BLOCK + 12))
     for start in range(0, n, BLOCK):
         size = min(BLOCK, n - start) + 12
-        states, w, bar, new, w_bar = room[:4, :size], room[4, :size], room[5, :size], room[6, :size], room[7, :size]
+        states, right, left = room[:4, :size], room[4, :size], room[5, :size]
+        bar, new, w_bar = room[6, :size], room[7, :size], room[8, :size]
         on_ring(u, start - 6, states[0])
-        on_ring(c, start - 6, w)
-        for t in range(3):
-            x, y = states[t], states[t + 1]
-            y[0], y[-1] = x[0], x[-1]
-            for at in range(size - 2):
-                k = at + 1
-                y[k] = x[k] - 0.1 * w[k] * (x[k] - x[k - 1] if w[k] > 0.0 else x[k + 1] - x[k])
-        for k in range(6, size - 6):
-            total += states[3, k] ** 3
+        on_ring(c, start - 6, w_bar)
         for k in range(size):
-            bar[k], w_bar[k] = 3.0 * states[3, k] ** 2, 0.0
+            right[k], left[k] = 0.05 * (w_bar[k] + abs(w_bar[k])), 0.05 * (w_bar[k] - abs(w_bar[k]))
+        for t in range(3):
+            states[t + 1, 0], states[t + 1, -1] = states[t, 0], states[t, -1]
+            upwind_step(states[t], right, left, states[t + 1])
+        x = states[3]
+        for k in range(6, size - 6):
+            total += x[k] * x[k] * x[k]
+        for k in range(size):
+            bar[k], w_bar[k] = 3.0 * x[k] * x[k], 0.0
         new[0] = new[-1] = 0.0
         for t in range(2, -1, -1):
-            x = states[t]
-            for at in range(size - 2):
-                k = at + 1
-                left, right = max(w[k + 1], 0.0), min(w[k - 1], 0.0)
-                w_bar[k] -= 0.1 * bar[k] * (x[k] - x[k - 1] if w[k] > 0.0 else x[k + 1] - x[k])
-                new[k] = bar[k] - 0.1 * (abs(w[k]) * bar[k] - left * bar[k + 1] + right * bar[k - 1])
+            upwind_step_back(states[t], right, left, bar, w_bar, new)
             bar, new = new, bar
         u_bar[start:start + size - 12] = bar[6:-6]
         c_bar[start:start + size - 12] = w_bar[6:-6]
