@@ -8,6 +8,7 @@ from scipy.linalg import solve_triangular
 from autodiff.runtime.numbers import vectormath as vm
 
 from .benchmark import also, benchmark, by_hand
+from .blas import doitgen_adjoint, doitgen_arguments
 
 
 def covariance(data, w):
@@ -293,24 +294,6 @@ def doitgen_primal(A, C4):
         for j in range(n):
             total += out[i, j] * out[i, j]
     return total
-
-
-@by_hand
-def doitgen_adjoint(A, C4):
-    nr, nq, n = A.shape
-    flat = A.reshape(nr * nq, n)
-    out = flat @ C4
-    total = 0.0
-    for i in range(nr * nq):
-        for j in range(n):
-            total += out[i, j] * out[i, j]
-            out[i, j] *= 2.0
-    return total, (out @ C4.T).reshape(nr, nq, n), flat.T @ out
-
-
-def doitgen_arguments(r, tiny):
-    a, b, c = (3, 2, 4) if tiny else (60, 50, 64)
-    return r.random((a, b, c)), r.random((c, c)) / c
 
 
 benchmark("doitgen by shapes", doitgen, doitgen_arguments, (0, 1), primals=(doitgen_primal,), adjoint=doitgen_adjoint,

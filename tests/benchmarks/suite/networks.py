@@ -84,12 +84,30 @@ def logistic_regression(w, b, X, y):
     return np.mean(np.log1p(np.exp(z)) - y * z) + 0.1 * np.dot(w, w)
 
 
+@by_hand
+def regression_adjoint(w, b, X, y):
+    """By blocks of rows that stay in the second cache between the two products."""
+    n, total, b_bar = len(y), 0.0, 0.0
+    w_bar = 0.2 * w
+    for start in range(0, n, 256):
+        rows, labels = X[start:start + 256], y[start:start + 256]
+        z = rows @ w
+        for i in range(len(z)):
+            e = vm.exp(z[i] + b)
+            total += vm.log1p(e) - labels[i] * (z[i] + b)
+            z[i] = (e / (1.0 + e) - labels[i]) / n
+            b_bar += z[i]
+        w_bar += z @ rows
+    return total / n + 0.1 * (w @ w), w_bar, b_bar
+
+
 def regression_arguments(r, tiny):
     n, d = (6, 3) if tiny else (20000, 50)
     return r.standard_normal(d), 0.2, r.standard_normal((n, d)), (r.random(n) > 0.5) * 1.0
 
 
-benchmark("logistic regression", logistic_regression, regression_arguments, (0, 1), jax=True, torch=True, autograd=True)
+benchmark("logistic regression", logistic_regression, regression_arguments, (0, 1), adjoint=regression_adjoint, jax=True,
+          torch=True, autograd=True)
 
 
 def kernel_ridge(X, y, scale, noise):
@@ -99,12 +117,68 @@ def kernel_ridge(X, y, scale, noise):
     return np.sum((K @ alpha - y) ** 2) + noise * np.sum(alpha ** 2)
 
 
+@by_hand
+def solve_factored(U, b):
+    """x with U.T U x = b, U upper triangular, along its rows."""
+    x, n = b.copy(), len(b)
+    for i in range(n):
+        x[i] /= U[i, i]
+        for j in range(i + 1, n):
+            x[j] -= U[i, j] * x[i]
+    for i in range(n - 1, -1, -1):
+        s = x[i]
+        for j in range(i + 1, n):
+            s -= U[i, j] * x[j]
+        x[i] = s / U[i, i]
+    return x
+
+
+@by_hand
+def squared_gaps(columns, i, out):
+    out[:] = 0.0
+    for k in range(len(columns)):
+        column = columns[k]
+        for j in range(len(out)):
+            out[j] += (column[i] - column[j]) * (column[i] - column[j])
+
+
+@by_hand
+def ridge_adjoint(X, y, scale, noise):
+    """K alpha - y is -noise alpha, so that the value is a multiple of alpha @ alpha; both solves share the factors."""
+    n, d, factor = X.shape[0], X.shape[1], -0.5 / scale ** 2
+    columns, gaps, K = X.T.copy(), np.empty(n), np.empty((n, n))
+    for i in range(n):
+        squared_gaps(columns, i, gaps)
+        for j in range(n):
+            K[i, j] = vm.exp(factor * gaps[j])
+        K[i, i] += noise
+    U = np.linalg.cholesky(K).T
+    alpha = solve_factored(U, y)
+    square = alpha @ alpha
+    y_bar = solve_factored(U, 2.0 * (noise * noise + noise) * alpha)
+    X_bar, total = np.empty_like(X), 0.0
+    for i in range(n):
+        squared_gaps(columns, i, gaps)
+        for j in range(n):
+            t = (y_bar[i] * alpha[j] + y_bar[j] * alpha[i]) * K[i, j]
+            total += t * gaps[j]
+            K[i, j] = -2.0 * factor * t
+        for k in range(d):
+            column, s = columns[k], 0.0
+            for j in range(n):
+                s += K[i, j] * (column[i] - column[j])
+            X_bar[i, k] = s
+    return ((noise * noise + noise) * square, X_bar, y_bar, -0.5 * total / scale ** 3,
+            (2.0 * noise + 1.0) * square - y_bar @ alpha)
+
+
 def ridge_arguments(r, tiny):
     n, d = (5, 2) if tiny else (400, 5)
     return r.random((n, d)), r.random(n), 0.8, 0.3
 
 
-benchmark("kernel ridge regression", kernel_ridge, ridge_arguments, (0, 1, 2, 3), jax=True, torch=True, autograd=True)
+benchmark("kernel ridge regression", kernel_ridge, ridge_arguments, (0, 1, 2, 3), adjoint=ridge_adjoint, jax=True,
+          torch=True, autograd=True)
 
 
 @also("kernel ridge regression", "torch")

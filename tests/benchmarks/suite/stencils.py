@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from . import by_hand_slices
 from .benchmark import also, benchmark, by_hand
 
 
@@ -124,21 +125,11 @@ def heat_3d(A, B, steps):
 
 
 @by_hand
-def heat_sweep(A, B):
-    n, m, p = A.shape
-    for i in range(1, n - 1):
-        for j in range(1, m - 1):
-            for k in range(1, p - 1):
-                B[i, j, k] = 0.25 * A[i, j, k] + 0.125 * (A[i + 1, j, k] + A[i - 1, j, k] + A[i, j + 1, k] + A[i, j - 1, k]
-                                                        + A[i, j, k + 1] + A[i, j, k - 1])
-
-
-@by_hand
 def heat_primal(A, B, steps):
     A, B = A.copy(), B.copy()
     for _ in range(steps):
-        heat_sweep(A, B)
-        heat_sweep(B, A)
+        by_hand_slices.heat_sweep(A, B)
+        by_hand_slices.heat_sweep(B, A)
     return np.sum(A * A)
 
 
@@ -148,7 +139,8 @@ def heat_arguments(r, tiny):
     return A, A.copy(), steps
 
 
-benchmark("heat equation 3-D by slices", heat_3d, heat_arguments, (0, 1), primals=(heat_primal,), writes=(0, 1))
+benchmark("heat equation 3-D by slices", heat_3d, heat_arguments, (0, 1), primals=(heat_primal,),
+          adjoint=by_hand_slices.heat, writes=(0, 1))
 
 
 def heat_half(A):
@@ -226,59 +218,14 @@ def cavity(u, v, p, dt, dx, dy, rho, nu, steps, sweeps):
     return np.sum(u * u) + np.sum(v * v) + np.sum(p * p)
 
 
-@by_hand
-def cavity_primal(u, v, p, dt, dx, dy, rho, nu, steps, sweeps):
-    u, v, p = u.copy(), v.copy(), p.copy()
-    n, m = u.shape
-    b, pn, un, vn = np.zeros_like(p), np.empty_like(p), np.empty_like(u), np.empty_like(v)
-    for _ in range(steps):
-        for i in range(1, n - 1):
-            for j in range(1, m - 1):
-                ux, uy = (u[i, j + 1] - u[i, j - 1]) / (2.0 * dx), (u[i + 1, j] - u[i - 1, j]) / (2.0 * dy)
-                vx, vy = (v[i, j + 1] - v[i, j - 1]) / (2.0 * dx), (v[i + 1, j] - v[i - 1, j]) / (2.0 * dy)
-                b[i, j] = rho * (1.0 / dt * (ux + vy) - ux * ux - 2.0 * uy * vx - vy * vy)
-        for _ in range(sweeps):
-            pn[:] = p
-            for i in range(1, n - 1):
-                for j in range(1, m - 1):
-                    p[i, j] = (((pn[i, j + 1] + pn[i, j - 1]) * dy ** 2 + (pn[i + 1, j] + pn[i - 1, j]) * dx ** 2
-                                - dx ** 2 * dy ** 2 * b[i, j]) / (2.0 * (dx ** 2 + dy ** 2)))
-            for i in range(n):
-                p[i, m - 1] = p[i, m - 2]
-            for j in range(m):
-                p[0, j] = p[1, j]
-            for i in range(n):
-                p[i, 0] = p[i, 1]
-            for j in range(m):
-                p[n - 1, j] = 0.0
-        un[:] = u
-        vn[:] = v
-        for i in range(1, n - 1):
-            for j in range(1, m - 1):
-                a, c = un[i, j] * dt / dx, vn[i, j] * dt / dy
-                u[i, j] = (un[i, j] - a * (un[i, j] - un[i, j - 1]) - c * (un[i, j] - un[i - 1, j])
-                           - dt / (2.0 * rho * dx) * (p[i, j + 1] - p[i, j - 1])
-                           + nu * (dt / dx ** 2 * (un[i, j + 1] - 2.0 * un[i, j] + un[i, j - 1])
-                                   + dt / dy ** 2 * (un[i + 1, j] - 2.0 * un[i, j] + un[i - 1, j])))
-                v[i, j] = (vn[i, j] - a * (vn[i, j] - vn[i, j - 1]) - c * (vn[i, j] - vn[i - 1, j])
-                           - dt / (2.0 * rho * dy) * (p[i + 1, j] - p[i - 1, j])
-                           + nu * (dt / dx ** 2 * (vn[i, j + 1] - 2.0 * vn[i, j] + vn[i, j - 1])
-                                   + dt / dy ** 2 * (vn[i + 1, j] - 2.0 * vn[i, j] + vn[i - 1, j])))
-        for j in range(m):
-            u[0, j], u[n - 1, j], v[0, j], v[n - 1, j] = 0.0, 1.0, 0.0, 0.0
-        for i in range(n):
-            u[i, 0], u[i, m - 1], v[i, 0], v[i, m - 1] = 0.0, 0.0, 0.0, 0.0
-        u[n - 1, 0] = u[n - 1, m - 1] = 1.0
-    return np.sum(u * u) + np.sum(v * v) + np.sum(p * p)
-
-
 def cavity_arguments(r, tiny):
     n, steps, sweeps = (6, 2, 2) if tiny else (61, 25, 30)
     h = 2.0 / (n - 1)
     return (0.1 * r.random((n, n)), 0.1 * r.random((n, n)), 0.1 * r.random((n, n)), 0.001, h, h, 1.0, 0.1, steps, sweeps)
 
 
-benchmark("cavity flow by slices", cavity, cavity_arguments, (0, 1, 2), primals=(cavity_primal,), writes=(0, 1, 2))
+benchmark("cavity flow by slices", cavity, cavity_arguments, (0, 1, 2), primals=(by_hand_slices.cavity_primal,),
+          adjoint=by_hand_slices.cavity, writes=(0, 1, 2))
 
 
 def cavity_functional(np, put, repeat):
