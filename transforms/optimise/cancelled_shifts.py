@@ -1,11 +1,17 @@
 """Extrema that cancel: in a softmax or a log-sum-exp nothing depends on the maximum that is subtracted.
 
-    top = max(x)                                    top = max(x)        no derivative
-    result = top + log(sum(exp(x - top)))           result = top + log(sum(exp(x - top)))
+    share = 0.0                                   top = m
+    for i in range(n):                            s = 0.0
+        share += hit[i] * x[i]       becomes      for i in range(n):
+    top = np.link(m, 1.0, share)                      s += np.exp(x[i] - top)
+    s = 0.0                                       return top + np.log(s)
+    for i in range(n):
+        s += np.exp(x[i] - top)
+    return top + np.log(s)
 
-A value that has its derivative from a `link` loses it where everything that is computed from it is the same for any value in
-its place: then the derivative is zero, what the link would share it by (which elements are the maximum, and how many) is
-computed for nobody, and goes.
+A value that has its derivative from a `link`, here that of `share` (the elements that are the maximum `m`), loses it
+where everything that is computed from it is the same for any value in its place: then the derivative is zero, what the
+link would share it by (which elements are the maximum, and how many) is computed for nobody, and goes.
 
 Whether it is so, is found by following a shift of the value, by a small d or by d times itself, through the program.
 What comes of it has a weight: "add", by: it changes by `by * d`; "mul", by: by `by * d` times itself. So `exp` makes
