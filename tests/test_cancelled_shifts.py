@@ -95,6 +95,38 @@ def twice(x, y):
     return np.sum(s - top + np.log(np.sum(np.exp(x - top[:, None]), axis=1)) * 2)
 
 
+def written_on_one_side(x, y):
+    whole = x * 2
+    top = np.max(x)
+    if x[0, 0] > 0:
+        whole[:] = top
+    return np.sum(whole)
+
+
+def written_on_the_other(x, y):
+    whole = x * 2
+    e = np.exp(x - np.max(x, axis=1)[:, None])
+    if x[0, 0] < 0:
+        e = e / np.sum(e)
+    else:
+        whole[:] = e
+    return np.sum(whole * y)
+
+
+def added_to_a_factor(x, y):
+    top = np.max(x)
+    e = np.exp(x - top)
+    e += top
+    return np.sum(e)
+
+
+def scaled_and_shifted(x, y):
+    top = np.max(x * x)
+    u = x / top
+    u += np.log(top)
+    return np.sum(u)
+
+
 def counted(f, wrt=(0, 1)):
     """How often the gradient asks where the maximum is."""
     gradient = ad.grad(f, wrt=wrt, mode="python")
@@ -109,7 +141,8 @@ def test_without_a_derivative(f):
     assert counted(f) == 0
 
 
-@pytest.mark.parametrize("f", [half, other_rows, row_before, first_row, twice])
+@pytest.mark.parametrize("f", [half, other_rows, row_before, first_row, twice, written_on_one_side,
+                               written_on_the_other, added_to_a_factor, scaled_and_shifted])
 def test_that_are_felt(f):
     assert counted(f) > 0
 
@@ -137,14 +170,17 @@ def program(rng) -> str:
     """Statements on a matrix, its maxima and what comes of them; or on one row after the other, with what is handed on."""
     rows = rng.random() < 0.4
     x = "X[i]" if rows else "X"
-    lines = [f"top = np.max({x}{'' if rows else rng.choice([', axis=1, keepdims=True', ', axis=0', ''])})",
+    lines = [f"A = {x} * 2.0", f"top = np.max({x}{'' if rows else rng.choice([', axis=1, keepdims=True', ', axis=0', ''])})",
              f"e = np.exp({x} - top)", "s = np.sum(e, axis=-1, keepdims=True)"]
-    names = [x, "top", "e", "s", "c"]
+    names = [x, "top", "e", "s", "c", "A"]
     for k in range(rng.randint(1, 4)):
         if rng.random() < 0.25:
             lines.append(rng.choice(["e = e / s", "c = top", "c = c + top", "e = e * y", "s = s + c", "e[0] = 0.7",
                                      "e[-1] += top if np.ndim(top) == 0 else 0.1", "e /= s", "e *= s", "s = np.sum(e)",
-                                     "c = c + np.log(np.sum(e)) + top"]))
+                                     "c = c + np.log(np.sum(e)) + top", "A[:] = top", "A += top", "A[:] = e", "e += top",
+                                     "e *= np.exp(top)", "A[0] = np.log(np.sum(e[0]))"]))
+            if rng.random() < 0.4:
+                lines[-1] = f"if x[{rng.randrange(3)}] > {rng.choice([-2, 0])}: {lines[-1]}"
         else:
             lines.append(f"v{k} = {expression(rng, names)}")
             names.append(f"v{k}")

@@ -155,7 +155,22 @@ def in_a_list(x):
     return np.sum(both[0] * both[1])
 
 
-@pytest.mark.parametrize("f", [argument, in_a_branch, in_a_list])
+def chosen(x):
+    a = x * 1
+    b = a if x[0] > 0 else x * 2
+    b.shape = 1, 3
+    return np.sum(x) * a.ndim
+
+
+def bound_in_a_loop(x):
+    a, b = x * 1, x * 2
+    for _ in range(len(x) - 2):
+        b = a
+    a.shape = 1, 3
+    return np.sum(b[0])
+
+
+@pytest.mark.parametrize("f", [argument, in_a_branch, in_a_list, chosen, bound_in_a_loop])
 def test_shapes_that_cannot_be_followed(f):
     with pytest.raises(ad.UnsupportedSyntax, match="the shape of an array is set"):
         ad.value_and_grad(f, mode="python")(X)

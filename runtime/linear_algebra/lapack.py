@@ -52,6 +52,8 @@ def solve_triangular(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> An
 @kept_for(solve_triangular)
 def _triangular(a, b, lower, trans, unit):
     n = a.shape[0]
+    if b.size == 0:
+        return b.copy()
     if not small.fits(a):
         return _call_trtrs(a, b, lower, trans, unit)
     if not unit and not small.is_regular(a):

@@ -334,9 +334,8 @@ class Shift:
         then, self.arrays = self.arrays, before
         values = [self.of(m.then) for m in s.merges]
         self.block(s.orelse)
-        for arr in then.keys() | self.arrays.keys():
-            if arr in before or arr in then and arr in self.arrays:
-                self.arrays[arr] = joined(then.get(arr, INVARIANT), self.arrays.get(arr, INVARIANT))
+        self.arrays = {arr: joined(then.get(arr, INVARIANT), self.arrays.get(arr, INVARIANT))
+                       for arr in (then.keys() | self.arrays.keys()) - allocations(walk((s,))).keys()}
         for m, value in zip(s.merges, values, strict=True):
             self.bind(m.var, joined(value, self.of(m.orelse)))
 
@@ -351,7 +350,7 @@ def plus(first, second, sign: float):
         return first
     if not isinstance(first, Weight):
         return replace(second, by=sign * second.by)
-    if first.at != second.at:
+    if (first.kind, first.at) != (second.kind, second.at):
         raise Felt
     by = first.by + sign * second.by
     return replace(first, by=by) if by else INVARIANT

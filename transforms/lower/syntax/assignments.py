@@ -11,6 +11,7 @@ from ...language.core import Const, written
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import is_complex
 from ...language.queries import allocations
+from ..arrays.aliases import stood_for
 from ..arrays.arrays import choose_elements
 from ..arrays.broadcasting import require_same
 from ..arrays.indexing import augment, key_to_store_at, store_subscript, subscript
@@ -245,12 +246,17 @@ def set_shape(lo: Lowering, owner: Array, value: Value) -> None:
     if expression(made) is not expression(owner) or not owner.roots() <= allocations(lo.b.stmts).keys():
         raise lo.error(UnsupportedSyntax, "the shape of an array is set where it cannot be followed: of a new array only, "
                        "in the block where it is made", "bind a reshaped one to the name: x = x.reshape(...)")
+    memory = stood_for(lo, owner.roots())
+
+    def may_be(leaf) -> bool:
+        return isinstance(leaf, Array) and leaf.roots() != owner.roots() and not memory.isdisjoint(
+            stood_for(lo, leaf.roots()))
     for frame in dict.fromkeys((*lo.frames, *lo.kept_frames)):
         for name, held in frame.env.items():
             if held is owner:
                 frame.env[name] = made
-            elif any(leaf is owner for leaf in leaves(held)):
-                raise lo.error(UnsupportedSyntax, f"the shape of an array is set that `{name.lstrip('%')}` holds too",
+            elif any(leaf is owner or may_be(leaf) for leaf in leaves(held)):
+                raise lo.error(UnsupportedSyntax, f"the shape of an array is set that `{name.lstrip('%')}` may hold too",
                                "bind a reshaped one to the name: x = x.reshape(...)")
 
 
