@@ -313,3 +313,23 @@ def test_compiled():
     for found, exact in zip(gradients, reference, strict=True):
         np.testing.assert_allclose(found, exact, rtol=1e-9)
     assert check_grads(together, args, mode="python", modes=("rev", "fwd")).worst < 1e-6
+
+
+def test_parts_of_bools_are_integers():
+    """`True.real` is 1, and 1 + 1 is 2 where True + True of NumPy is True."""
+    def f(x):
+        o = all(x > 0)
+        p, q, r = np.asarray(o.real), np.asarray(np.real(o)), np.asarray(np.all(x > 0).real)
+        return np.sum(np.add(p, p)) * x[0] + 10 * np.sum(np.add(q, q)) * x[1] + 100 * np.sum(np.add(r, r)) * x[1] + o.imag
+    x = np.array([0.5, 0.6])
+    value, slope = value_and_grad(f, mode="python")(x)
+    assert value == f(x)
+    np.testing.assert_array_equal(slope, [2.0, 120.0])
+
+
+def test_nothing_to_squeeze():
+    def f(x):
+        return x[0] * (1.0 + 2 * (np.squeeze(x) is x) + 4 * (x.squeeze() is x) + 8 * (x[None].squeeze() is x))
+    x = np.array([0.5, 0.6])
+    np.testing.assert_array_equal(value_and_grad(f, mode="python")(x)[1], [7.0, 0.0])
+    assert f(x) == 3.5
