@@ -9,6 +9,7 @@ from autodiff.runtime.numbers import vectormath as vm
 
 from .benchmark import also, benchmark, by_hand
 from .blas import doitgen_adjoint, doitgen_arguments
+from .by_hand_statistics import centred
 
 
 def covariance(data, w):
@@ -20,19 +21,6 @@ def covariance(data, w):
         cov[i:m, i] = data[:, i] @ data[:, i:m] / (n - 1.0)
         cov[i, i:m] = cov[i:m, i]
     return np.sum(w * cov * cov)
-
-
-@by_hand
-def centred(data):
-    n, m = data.shape
-    mean, out = np.zeros(m), np.empty((n, m))
-    for i in range(n):
-        for j in range(m):
-            mean[j] += data[i, j]
-    for i in range(n):
-        for j in range(m):
-            out[i, j] = data[i, j] - mean[j] / n
-    return out
 
 
 @by_hand
