@@ -127,11 +127,10 @@ class Shift:
 
     def before(self, stmt) -> None:
         """A statement before the value is there."""
-        self.home.update(dict.fromkeys(allocations((stmt,)), ()))
+        for arr in written((stmt,)):
+            self.arrays.pop(arr, None)
         if isinstance(stmt, Alloc):
             self.allocated(stmt)
-        for arr in written((stmt,)) if not isinstance(stmt, Alloc) else ():
-            self.arrays.pop(arr, None)
 
     def of(self, atom):
         if isinstance(atom, Const):
@@ -201,10 +200,9 @@ class Shift:
             return INVARIANT
         op, args = s.op, tuple(map(self.of, s.args))
         if op == "link":
-            rest = [w for a, w in zip(s.args[1:], args[1:], strict=True)]
-            if any(isinstance(w, Weight) for w in rest):
+            if any(isinstance(w, Weight) for w in args[1:]):
                 raise Felt
-            return UNSET if UNSET in rest else INVARIANT
+            return UNSET if UNSET in args[1:] else INVARIANT
         if UNSET in args:
             return UNSET
         if not any(isinstance(w, Weight) for w in args):
