@@ -26,6 +26,7 @@ from autodiff.transforms.language.core import (
     Let,
     Load,
     Merge,
+    NoCotangent,
     Ref,
     Store,
     Var,
@@ -111,6 +112,8 @@ class Reader:
 
     def value(self, node, hint: str = "v"):
         match node:
+            case ast.Constant(value=float(v)) if not v and node.lineno > self.reverse:
+                return NoCotangent("float64")
             case ast.Constant(value=v):
                 return Const(v, "float64" if isinstance(v, float) else "int64")
             case ast.Name(id=name):

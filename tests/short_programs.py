@@ -17,7 +17,7 @@ def function_of(text: str, name: str, space: dict):
 
 
 def compared(f, x, rest: tuple, text: str, beyond) -> str:
-    """What becomes of f(x, *rest), x a number or of 3: values are those of Python, slopes those of differences.
+    """What becomes of f(x, *rest), x a number or a vector: values are those of Python, slopes those of differences.
 
     beyond: whether differences say nothing at a value, as they lose what is small beside it.
     """
@@ -35,7 +35,7 @@ def compared(f, x, rest: tuple, text: str, beyond) -> str:
     np.testing.assert_allclose(value, expected, rtol=1e-10, err_msg=f"{text}{rest}")
     if beyond(expected):
         return "ok"
-    step, h = 1.0 if np.ndim(x) == 0 else np.array([0.5, -0.3, 0.2]), 1e-6
+    step, h = 1.0 if np.ndim(x) == 0 else np.resize([0.5, -0.3, 0.2], len(x)), 1e-6
     difference = (plain(x + h * step) - plain(x - h * step)) / (2 * h)
     assert abs(np.dot(slope, step) - difference) < 1e-5 * max(1.0, abs(difference)), f"{text}{rest}\n{slope} {difference}"
     return "ok"

@@ -11,17 +11,20 @@ from collections.abc import Callable
 from .optimise.array_contraction import contract, hoist_allocations, scalars
 from .optimise.branch_fusion import merge_branches
 from .optimise.cancelled_shifts import without_cancelled_shifts
+from .optimise.chosen_stores import choose_stores
 from .optimise.congruence import merge_congruent
 from .optimise.constant_folding import fold_constants
 from .optimise.dead_zeros import assign_first
 from .optimise.equal_sizes import name_equal_sizes
 from .optimise.factoring import factor_once
 from .optimise.gather import gather
+from .optimise.guarded_products import guard_products
 from .optimise.joint import join, merge_repeated, without_tail
 from .optimise.loop_distribution import distribute
 from .optimise.loop_fusion import merge_nests
 from .optimise.loop_interchange import interchange
 from .optimise.loop_reversal import straighten
+from .optimise.masked_loops import guard_masked
 from .optimise.parallel import hoist_from_sequential
 from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
@@ -43,6 +46,9 @@ def before(facts) -> tuple[Pass, ...]:
         Pass(name_equal_sizes, given={"sums": False}),
         Pass(without_cancelled_shifts),
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
+        Pass(guard_masked, given={"facts": facts}),
+        Pass(choose_stores, given={"facts": facts}),
+        Pass(simplify, given={"keep_sizes": True, "facts": facts}),
         Pass(merge_congruent, given={"facts": facts}),
         Pass(fuse, then=scalars, given={"facts": facts}),
     )
@@ -57,6 +63,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(fold_constants, then=simplify),
         Pass(straighten),
         Pass(name_equal_sizes),
+        Pass(choose_stores),
         Pass(join, then=simplify, rows=True),
         Pass(merge_branches, then=simplify),
         Pass(gather, then=simplify),
@@ -87,6 +94,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(without_tail),
         Pass(accumulate),
         Pass(factor_once),
+        Pass(guard_products),
         Pass(share_inputs),
         *([Pass(distribute, then=simplify)] if one_thread else []),
     )

@@ -7,6 +7,7 @@ from ..optimise.branch_fusion import merge_branches
 from ..optimise.constant_folding import fold_constants
 from ..optimise.dead_zeros import assign_first
 from ..optimise.factoring import factor_once
+from ..optimise.guarded_products import guard_products
 from ..optimise.joint import merge_repeated
 from ..optimise.loop_fusion import merge_nests
 from ..optimise.loop_reversal import straighten
@@ -50,6 +51,7 @@ CUDA = (
     Pass(promote, then=simplify, given={"threads": True}),     # sums of all threads for one
     Pass(accumulate),
     Pass(factor_once),
+    Pass(guard_products),
     Pass(to_host),
     Pass(sink, then=simplify),                          # elements read outside the nests are read inside
     Pass(in_chunks, then=simplify),                     # long sums that few threads collect are cut in chunks

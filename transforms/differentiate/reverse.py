@@ -94,14 +94,14 @@ class Reverse(PrimalValues):
     def bar(self, a: Arr) -> Arr:
         key = (self.lane, a)
         if key not in self.bar_of:
-            self.bar_of[key] = Arr(self.bar_hint(a), a.dtype, a.shape)
+            self.bar_of[key] = Arr(self.bar_hint(a), a.dtype, a.shape, "adjoint")
         return self.bar_of[key]
 
     def scaled(self, g, partial, dtype, hint):
         b = self.scope.b
         if isinstance(partial, Const):
             if partial.value == 0:
-                return Const(0.0, dtype)
+                return core.NoCotangent(dtype)
             if partial.value == 1:
                 return g
             if partial.value == -1:
@@ -139,7 +139,7 @@ class Reverse(PrimalValues):
                     bar = self.bar(a)
                     if bar.shape != shape:
                         bar = self.bar_of[lane, a] = Arr(bar.hint, bar.dtype, shape)
-                    self.scope.b.add(core.Alloc(bar, Const(0.0, a.dtype)))
+                    self.scope.b.add(core.Alloc(bar, core.NoCotangent(a.dtype)))
 
     def comment(self, stmt) -> None:
         self.last_loc = headed(self.scope.b, stmt.loc, self.last_loc)
@@ -227,7 +227,7 @@ class Reverse(PrimalValues):
                 if carries:
                     self.add_bar(v, b.load(bar, where, self.bar_hint(v)))
                 if not stmt.accumulate and self.order.touched_before(a, stmt, self.active):
-                    b.store(bar, where, Const(0.0, a.dtype))
+                    b.store(bar, where, core.NoCotangent(a.dtype))
         if forwarded and isinstance(v, Var):
             home = self.order.block_of.get(v)
             if home is self.scope.block and self.scope.parent is not None and v not in self.scope.values:
@@ -274,7 +274,7 @@ class Reverse(PrimalValues):
         merges = []
         contributions = []
         for self.lane, v in dict.fromkeys((*then.bars, *orelse.bars)):
-            x, y = (s.bars.get((self.lane, v), Const(0.0, v.dtype)) for s in sides)
+            x, y = (s.bars.get((self.lane, v), core.NoCotangent(v.dtype)) for s in sides)
             if x == y:
                 contributions.append((self.lane, v, x))
                 continue
@@ -317,7 +317,7 @@ class Reverse(PrimalValues):
             for self.lane, c, g in seeds:
                 head = Var(self.bar_hint(c.var), c.var.dtype)
                 self.facts.number(head)
-                heads[self.lane, c] = (head, g if g is not None else Const(0.0, c.var.dtype))
+                heads[self.lane, c] = (head, g if g is not None else core.NoCotangent(c.var.dtype))
                 self.add_bar(c.next, head) if isinstance(c.next, Var) else None
             self.block(stmt.body)
             carries = []
@@ -325,7 +325,7 @@ class Reverse(PrimalValues):
             for self.lane, c, _ in seeds:
                 head, init = heads[self.lane, c]
                 nxt = self.take_bar(c.var)
-                nxt = Const(0.0, head.dtype) if nxt is None else nxt
+                nxt = core.NoCotangent(head.dtype) if nxt is None else nxt
                 out = Var(head.hint, head.dtype)
                 self.facts.number(out)
                 carries.append(Carry(head, init, nxt, out))
@@ -336,7 +336,7 @@ class Reverse(PrimalValues):
                 self.facts.number(head)
                 self.facts.number(out)
                 total = inner.b.sum(head, g, v.dtype, hint)
-                carries.append(Carry(head, Const(0.0, v.dtype), total, out))
+                carries.append(Carry(head, core.NoCotangent(v.dtype), total, out))
                 after.append((self.lane, v, out))
         finally:
             self.scope = outer
@@ -474,7 +474,7 @@ def generate(sweep: Reverse, function: Function, wanted, seeds: str):
     for p in function.params:
         for lane in sweep.each_lane():
             if isinstance(p, Arr) and p in sweep.live[lane]:
-                builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
+                builder.add(core.Alloc(sweep.bar(p), core.NoCotangent(p.dtype)))
     sweep.allocate_bars(function.body)
     seed_params = give_seeds(sweep, function) if seeds == "given" else []
     if seeds != "given":
@@ -490,8 +490,8 @@ def generate(sweep: Reverse, function: Function, wanted, seeds: str):
     for lane in sweep.each_lane():
         for p in wanted:
             if isinstance(p, Arr) and p not in sweep.live[lane]:
-                builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
-            bars.append(sweep.bar(p) if isinstance(p, Arr) else top.bars.get((lane, p), Const(0.0, p.dtype)))
+                builder.add(core.Alloc(sweep.bar(p), core.NoCotangent(p.dtype)))
+            bars.append(sweep.bar(p) if isinstance(p, Arr) else top.bars.get((lane, p), core.NoCotangent(p.dtype)))
     return seed_params, builder.block(), bars
 
 

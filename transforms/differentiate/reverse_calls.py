@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..language import core
 from ..language.build import loops
-from ..language.core import Arr, Const, Ref, Var, array_of
+from ..language.core import Arr, NoCotangent, Ref, Var, array_of
 from ..language.draws import is_draw
 from ..language.errors import InternalError
 from ..language.substitution import placed, substitute
@@ -38,14 +38,14 @@ def pull_call(sweep, stmt) -> None:
             continue
         if isinstance(out, Var):
             g = sweep.take_bar(out)
-            mapping[out_bar] = g if g is not None else Const(0.0, out.dtype)
+            mapping[out_bar] = g if g is not None else NoCotangent(out.dtype)
             if out_value in rule.used:
                 mapping[out_value] = sweep.need(out)
             continue
         if array_of(out) not in sweep.live[sweep.lane]:         # another result of the call is
             a = array_of(out)
             bar = sweep.bar_of[sweep.lane, a] = Arr(sweep.bar_hint(a), a.dtype, tuple(map(sweep.need, a.shape)))
-            b.add(core.Alloc(bar, Const(0.0, a.dtype)))
+            b.add(core.Alloc(bar, NoCotangent(a.dtype)))
         bind_array(sweep, mapping, out_bar, as_ref(sweep, out), sweep.bar(array_of(out)))
         if out_value in rule.used:
             sweep.plan.read(array_of(out), stmt, None, after=True)
@@ -120,7 +120,7 @@ def clear(sweep, out) -> None:
     where = as_ref(sweep, out)
     bar = sweep.bar(where.array)
     loops(sweep.scope.b, [sweep.need(s) for s in where.shape], lambda b, index: b.store(
-        bar, where.prefix + index, Const(0.0, bar.dtype)))
+        bar, where.prefix + index, NoCotangent(bar.dtype)))
 
 
 def kind_of(x):

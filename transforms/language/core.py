@@ -106,6 +106,15 @@ class Const:
         return repr(self.value)
 
 
+class NoCotangent(Const):
+    """The zero that a cotangent is where no result depends on a value: what it is multiplied with does not matter."""
+
+    __slots__ = ()
+
+    def __init__(self, dtype: str):
+        super().__init__(0.0, dtype)
+
+
 Atom = Var | Const
 
 

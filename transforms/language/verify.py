@@ -31,7 +31,7 @@ def verify(function: Function) -> None:
         for stmt in block:
             cls = type(stmt)
             for x in _READ_FIRST[cls](stmt):
-                if type(x) is not Const and x not in scope:
+                if not isinstance(x, Const) and x not in scope:
                     need(x, scope, stmt)
             for name, left in _BLOCKS.get(cls, ()):
                 inner = set(scope)

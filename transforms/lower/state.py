@@ -31,6 +31,7 @@ class Around:
     static_trips: list[bool | str] = field(default_factory=lambda: [False])     # of loops, whether they may be unrolled
     mark: tuple | None = UNMARKED               # of the loop whose condition is being lowered: its checkpoints
     temporaries: list[Value] = field(default_factory=list)      # of expressions whose other parts are being evaluated
+    stored: Value | None = None                                 # what an assignment stores, which is read no more after it
     writes: list[Arr] = field(default_factory=list)             # buffers that were written, in the order of the text
     block: Any = None                           # of the statement, where a way out may leave it
     trying: Any = None                          # the innermost `try` whose body this is

@@ -69,6 +69,7 @@ class Array(Value):
     elementwise = False             # computed element by element: it lies as they do
     boxed: frozenset = frozenset()  # of rank 0: where arrays were made that it is, or is a view of
     view_of: Array | None = None    # for an expression: the view that NumPy has in its place
+    repeats = False                 # whether two of its elements may be one in memory
 
     @property
     def rank(self) -> int:
@@ -80,6 +81,10 @@ class Array(Value):
     def roots(self) -> frozenset[Arr]:
         """The buffers whose contents the elements depend on."""
         raise NotImplementedError
+
+    def written(self) -> frozenset[Arr]:
+        """Those of them that a write to an element changes."""
+        return self.roots()
 
     def place(self, lo, index: tuple[Atom, ...]):
         """(buffer, indices) where an element is stored, or None if the array owns no memory."""

@@ -19,11 +19,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..language import core
-from ..language.core import Const, Function, Merge, Var
+from ..language.core import Const, Function, Merge, NoCotangent, Var
 from ..language.motion import Touches
 from ..language.names import names_in
 from ..language.ops import EXPENSIVE
 from ..language.queries import is_branch, operation, operations
+from ..language.rewrite import kept
 from ..language.substitution import renamed, substitute
 from .joint import IMPURE, shared
 
@@ -74,6 +75,32 @@ def with_earlier(block, position: int, touches: Touches, mapping: dict):
     return (*block[:k], *early, made, *late, *block[position + 1:])
 
 
+# -- sums of what a branch gives ---------------------------------------------------------------------------------------
+def sum_choices(function: Function) -> Function:
+    """The program in which a sum of two results of a branch, of which each side leaves one zero, is one result of it."""
+    def visit(block) -> tuple:
+        out = [core.with_blocks(s, visit) for s in block]
+        gone: set = set()
+        for k, branch in enumerate(out):
+            merges = {m.var: m for m in branch.merges} if is_branch(branch) else {}
+            sums = {s: sides for s in out[k + 1:] if operation(s) in ("sum", "add") and merges.keys() >= {*s.args}
+                    and (sides := either(*(merges[a] for a in s.args)))}
+            if sums:
+                more = tuple(Merge(s.var, *sides) for s, sides in sums.items())
+                out[k] = replace(branch, merges=(*branch.merges, *more))
+                gone |= sums.keys()
+        return kept(block, [s for s in out if s not in gone])
+    return replace(function, body=visit(function.body))
+
+
+def either(a: Merge, b: Merge) -> tuple | None:
+    """What the sum of two results is on each side, where one of them is no cotangent."""
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x.orelse, NoCotangent) and isinstance(y.then, NoCotangent):
+            return x.then, y.orelse
+    return None
+
+
 # -- values of one branch for a later one on the same condition --------------------------------------------------------
 def exported(block, mapping: dict) -> tuple:
     """The block with what a branch computes and an earlier one on the same condition has computed taken from there."""
@@ -113,4 +140,4 @@ def from_first(first, second, mapping: dict):
     return replace(first, merges=tuple(merges)), replace(second, **sides)
 
 
-__all__ = ["merge_branches"]
+__all__ = ["merge_branches", "sum_choices"]

@@ -24,9 +24,10 @@ from itertools import combinations, product
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Arr, Call, Comment, Const, For, Function, Guard, If, Let, Load, Store, Var, While, walk
+from ..language.core import Arr, Call, Comment, Const, For, Function, Guard, If, Let, Load, Store, Var, While, is_float, walk
 from ..language.facts import Facts
 from ..language.motion import Touches, facts_of, made_equal, own_rows
+from ..language.ops import VECTOR
 from ..language.queries import allocated_in, allocations, is_access, is_loop
 from ..language.substitution import substitute
 
@@ -90,8 +91,7 @@ class Merger:
         inner = [not any(is_loop(s) for s in walk(loop.body)) for loop in (first, second)]
         if not all(inner):
             return True
-        return vectorisable(first) == vectorisable(second) and pairs(first, second, self.fresh) <= MOST_PAIRS \
-            and same_places(first, second, self)
+        return alike(first, second) and pairs(first, second, self.fresh) <= MOST_PAIRS and same_places(first, second, self)
 
     def joined(self, first: For, second: For, loop: For) -> None:
         """Told that two loops have become one."""
@@ -201,15 +201,33 @@ def same_places(first: For, second: For, known: Merger) -> bool:
     return all(len(found) == 1 for found in places.values())
 
 
+def alike(first: For, second: For) -> bool:
+    """Whether vector code can have both innermost loops or neither, or one takes so long that the other does not matter."""
+    plain, other = sorted((first, second), key=vectorisable, reverse=True)
+    return vectorisable(plain) == vectorisable(other) or calls(other) and not calls(plain)
+
+
+def calls(loop: For) -> bool:
+    """Whether an iteration calls a function that takes longer than arithmetic."""
+    return any(isinstance(s, Let) and s.op in VECTOR for s in walk(loop.body))
+
+
 def vectorisable(loop: For) -> bool:
     """Whether LLVM may run several iterations of an innermost loop at once."""
-    if not all(isinstance(s, (Let, Load, Store, Comment)) for s in loop.body):
+    if not all(isinstance(s, (Let, Load, Store, Comment)) or isinstance(s, If) and chooses(s) for s in loop.body):
         return False
-    sums = {s.var for s in loop.body if isinstance(s, Let) and s.op == "sum"}
+    sums = {s.var for s in loop.body if isinstance(s, Let) and (s.op == "sum" or s.op == "add" and s.var.dtype == "int64")}
     if any(c.next not in sums for c in loop.carries):
         return False
     # a store elsewhere than at the iteration's own place may meet another iteration's
     return all(any(i is loop.index for i in s.index) for s in loop.body if isinstance(s, Store))
+
+
+def chooses(branch: If) -> bool:
+    """Whether a branch only chooses between numbers that vector code can have both of."""
+    return all(is_float(m.var) or isinstance(m.then, Const) and isinstance(m.orelse, Const) for m in branch.merges) and all(
+        isinstance(s, (Let, Load, Comment)) and not (isinstance(s, Let) and s.op in VECTOR)
+        for s in walk((*branch.then, *branch.orelse)))
 
 
 def meet_in_own_rows(first: For, second: For, known: Merger) -> bool:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 
 from ...language.build import ONE, ZERO
 from ...language.core import Atom, Const
 from ...language.errors import TypeConflict
 from ..checks import check_output, require_that, show_size
+from ..journal import dropped
 from ..numbers.conversions import truth
 from ..numbers.integer_operations import check_cast
 from ..state import Lowering
@@ -15,23 +20,27 @@ from ..syntax.catching import catches
 from ..table import NAMES
 from ..values import Array, Buffer, Delayed, FancyRead, Slice, Static, View, is_number
 from .arrays import UNINDEXED
-from .broadcasting import broadcast_shapes, broadcast_to, size_of
+from .broadcasting import broadcast_shapes, broadcast_to, same_size, size_of
 from .layout import order_of
 from .loop_nests import branch, fold_nest
 from .memory import force
 from .slices import in_range, place_along, require_mask_size, slice_bounds, wrapped
-from .writing import assign
+from .writing import assign, probe
 
 
 class Picked(View):
     """The elements at places that arrays hold; whoever reads it reads these arrays too."""
 
-    def __init__(self, owner: Array, shape, index_map, places: list[Array]):
+    def __init__(self, owner: Array, shape, index_map, places: list[Array], repeats: bool):
         super().__init__(owner, shape, index_map)
         self.places = frozenset().union(*(p.roots() for p in places))
+        self.repeats = repeats
 
     def roots(self):
         return super().roots() | self.places
+
+    def written(self):
+        return super().roots()
 
 
 def replace_masks(lo: Lowering, owner, parts) -> list:
@@ -49,10 +58,57 @@ def replace_masks(lo: Lowering, owner, parts) -> list:
     return out
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where a mask holds: the mask as it was written, and the arrays of indices that were made of it."""
+
+    mask: Array
+    found: list[Array]
+
+
 def nonzero(lo: Lowering, mask: Array) -> list[Array]:
-    """One integer array an axis: the indices where `mask` holds, in order."""
-    b = lo.b
+    """One integer array an axis: the indices where `mask` holds, in order. Those of the same mask are made once."""
+    for places in places_known(lo, mask):
+        if same_elements(lo, places.mask, mask):
+            return places.found
+    written = mask
+    if isinstance(mask, Delayed) and mask.forced is None:
+        written = Delayed(mask.shape, mask.dtype, mask.function, mask.reads)
     mask = force(lo, mask) if not isinstance(mask, (Buffer, View)) else mask
+    found = indices_of(lo, mask)
+    loads = lo.b.last().loads
+    for places in (Places(written, found), Places(mask, found)):
+        for root in places.mask.roots():
+            loads[root, PLACES] = (*loads.get((root, PLACES), ()), places)
+    return found
+
+
+PLACES = ("places",)                    # where a builder keeps them, beside what it has loaded: a write forgets both
+
+
+def places_known(lo: Lowering, mask: Array) -> Iterator[Places]:
+    """The places of masks of the same memory, none of which was written since."""
+    roots = mask.roots()
+    scope = lo.b.last() if roots else None
+    while scope is not None:
+        first, *others = (scope.loads.get((root, PLACES), ()) for root in roots)
+        yield from (p for p in first if p.mask.roots() == roots and all(p in more for more in others))
+        scope = None if scope.is_loop else scope.parent
+
+
+def same_elements(lo: Lowering, a: Array, b: Array) -> bool:
+    """Whether two arrays, read now, have the same elements."""
+    if a is b or len(a.shape) != len(b.shape) or not all(map(partial(same_size, lo), a.shape, b.shape)):
+        return a is b
+    with dropped(lo, loop=True):
+        index = probe(lo, a.rank)
+        for i in index:
+            lo.b.facts.number(i)
+        return a.element(lo, index) == b.element(lo, index)
+
+
+def indices_of(lo: Lowering, mask: Array) -> list[Array]:
+    b = lo.b
     def count(index, carried):
         hit = branch(lo, truth(lo, mask.element(lo, index)), lambda: ONE, lambda: ZERO, "hit")
         return (lo.b.iadd(carried[0], hit),)
@@ -77,7 +133,8 @@ def nonzero(lo: Lowering, mask: Array) -> list[Array]:
     return found
 
 
-def select_fancy(lo: Lowering, owner: Array, parts) -> Array:
+def select_fancy(lo: Lowering, owner: Array, parts, repeats: bool = True) -> Array:
+    """The elements at the places that `parts` tell; repeats: whether one place may be told twice."""
     arrays = [(k, p) for k, p in enumerate(parts) if isinstance(p, Array) and p.rank > 0]
     numbers = [k for k, p in enumerate(parts) if is_number(p) or (isinstance(p, Array) and p.rank == 0)]
     joined = sorted([k for k, _ in arrays] + numbers)
@@ -125,17 +182,21 @@ def select_fancy(lo: Lowering, owner: Array, parts) -> Array:
                     out.append(lo.b.iadd(start, lo.b.imul(i, step)))
                 case ("array", p, size, checked):
                     i = p.element(lo, middle)
-                    known = any(lo.index_bound.get(r) is size for r in p.roots())
-                    out.append(i if known else wrapped(lo, i, size, 0, checked))
+                    out.append(i if within(lo, p, size) else wrapped(lo, i, size, 0, checked))
         return tuple(out)
-    read = FancyRead(Picked(owner, shape, index_map, [m[1] for m in maps if m[0] == "array"]))
+    read = FancyRead(Picked(owner, shape, index_map, [m[1] for m in maps if m[0] == "array"], repeats))
     read.order = "C" if adjacent and not before and order_of(lo, owner) == "C" else None
     return read
 
 
+def within(lo: Lowering, places: Array, size) -> bool:
+    """Whether indices are known to lie in an axis of this size."""
+    return any(r in lo.index_bound and same_size(lo, lo.index_bound[r], size) for r in places.roots())
+
+
 def check_places(lo: Lowering, places: Array, size, axis: int) -> bool:
     """Where a handler catches an IndexError: check an array of indices where it is used, before its elements are needed."""
-    if not catches(lo, IndexError) or any(lo.index_bound.get(r) is size for r in places.roots()):
+    if not catches(lo, IndexError) or within(lo, places, size):
         return False
 
     def both(index, carried):
@@ -162,9 +223,9 @@ def store_fancy(lo: Lowering, target, value, name):
     if source.rank == 0 and not name:
         return assign(lo, view, value)
     if name:
-        current = force(lo, target, copy=True)
+        current = force(lo, target, copy=True) if view.repeats else target
         made = lo.array(lo.elementwise(name, current, value))
         check_output(lo, view, made)
-        assign(lo, view, force(lo, made, copy=True))
+        assign(lo, view, force(lo, made, copy=True) if view.repeats else made)
         return None
     return assign(lo, view, value)

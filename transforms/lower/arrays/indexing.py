@@ -332,10 +332,12 @@ def expand(lo: Lowering, owner: Array, parts) -> list:
 
 def select(lo: Lowering, owner: Array, parts) -> Array:
     parts = expand(lo, owner, parts)
-    if any(isinstance(p, Array) and p.rank > 0 and p.dtype == "bool" for p in parts):
+    arrays = [p for p in parts if isinstance(p, Array) and p.rank > 0]
+    masks = [p for p in arrays if p.dtype == "bool"]
+    if masks:
         parts = replace_masks(lo, owner, parts)
-    if any(isinstance(p, Array) and p.rank > 0 for p in parts):
-        return select_fancy(lo, owner, parts)
+    if arrays:
+        return select_fancy(lo, owner, parts, repeats=len(arrays) > 1 or not masks)
     return select_basic(lo, owner, parts)
 
 
@@ -422,6 +424,9 @@ def store_subscript(lo: Lowering, owner: Array, key: Value, value: Value, functi
     name = NAMES[function] if function is not None else ""
     lo.node = stmt or lo.node
     if isinstance(target, FancyRead):
+        if name in ("add", "sub") and not target.view.repeats and lo.array(value).rank <= target.rank:
+            lo.elementwise(name, target, value)         # which tells how shapes do not fit
+            return augment(lo, target.view, function, value, stmt)
         return store_fancy(lo, target, value, name)
     if target.rank == 0:
         return store_number(lo, target, value, name)
@@ -466,10 +471,10 @@ def augment(lo: Lowering, target: Array, function, value, stmt) -> None:
 def accumulate(lo: Lowering, target, value):
     """`target += value`: needs no recording of what was there."""
     source = lo.array(value)
-    if source.roots() & target.roots() and not reads_own_elements(lo,
+    if source.roots() & target.written() and not reads_own_elements(lo,
             target, broadcast_to(lo, source, target.shape) if source.rank <= target.rank else source):
         source = force(lo, source, copy=True)
         return assign(lo, target, source, accumulate=True)
-    if source.roots() & target.roots():
+    if source.roots() & target.written():
         return assign(lo, target, source, op="add")
     assign(lo, target, source, accumulate=True)

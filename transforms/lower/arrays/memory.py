@@ -19,18 +19,19 @@ def store_element(lo: Lowering, arr: Arr, index, value, accumulate=False) -> Non
     lo.b.store(arr, index, value, accumulate)
 
 
-def before_write(lo: Lowering, arr: Arr) -> None:
-    """Give memory to every pending expression that reads `arr`, before it changes."""
-    for delayed in waiting(lo, arr):
+def before_write(lo: Lowering, arr: Arr, stored: Value | None = None) -> None:
+    """Give memory to every pending expression that reads `arr`, before it changes; `stored` is read as it is written."""
+    for delayed in waiting(lo, arr, stored):
         force(lo, delayed)
 
 
-def waiting(lo: Lowering, arr: Arr) -> list:
-    """The expressions, bound to names or half used, that read `arr` and have no memory of their own yet."""
+def waiting(lo: Lowering, arr: Arr, stored: Value | None = None) -> list:
+    """The expressions, bound to names or half used but for `stored`, that read `arr` and have no memory of their own yet."""
     found: list = []
     if arr not in lo.read_late:
         return found
-    for value in (*(v for frame in lo.frames for v in frame.env.values()), *lo.around.temporaries):
+    half_used = [v for v in lo.around.temporaries if v is not stored]
+    for value in (*(v for frame in lo.frames for v in frame.env.values()), *half_used):
         for leaf in leaves(value):
             while isinstance(leaf, View):
                 leaf = leaf.source

@@ -112,15 +112,16 @@ def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, 
     if not target.has_memory:
         raise unwritable(lo, target)
     source = broadcast_to(lo, source, target.shape)
-    roots = target.roots()
+    roots = target.written()
     if not lo.own_copies:
         check_written(lo, roots, value if is_number(value) else source)
     for root in roots:
         check_writable(lo, root)
-    if source.roots() & roots and not reads_own_elements(lo, target, source):
+    own = bool(source.roots() & roots) and reads_own_elements(lo, target, source)
+    if source.roots() & roots and not own:
         source = force(lo, source, copy=True)
     for root in roots:
-        before_write(lo, root)
+        before_write(lo, root, value if own and value is lo.around.stored else None)
 
     def body(index):
         value = cast(lo, source.element(lo, index), dtype if dtype != "bool" else source.dtype)
@@ -139,20 +140,19 @@ def probe(lo: Lowering, rank: int):
 
 def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
     """Whether `source`, at each index, reads of target's memory only the very element written there."""
-    if not target.has_memory:
+    if not target.has_memory or target.repeats:
         return False
     with dropped(lo, loop=True):
         index = probe(lo, target.rank)
         for i in index:
             lo.b.facts.number(i)
-        _, place = target.place(lo, index)
+        arr, place = target.place(lo, index)
         source.element(lo, index)
-        roots = target.roots()
         statements = list(walk(lo.b.block()))
     if any(is_range(s) and s.loc is not NOWHERE for s in statements):
         return False
     return all(all(lo.b.facts.same(a, b) for a, b in zip(s.index, place, strict=False))
-               for s in loads(statements) if s.array in roots)
+               for s in loads(statements) if s.array is arr)
 
 
 def check_writable(lo: Lowering, arr: Arr) -> None:

@@ -10,6 +10,7 @@ from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import exact, is_complex, promote
 from ..arrays.arrays import UNINDEXED, as_ref
 from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, size_of
+from ..arrays.fancy import within
 from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.slices import wrapped
@@ -102,7 +103,7 @@ def lower_take_along_axis(lo, x, indices, axis=Static(-1)):
     around = broadcast_shapes(lo, [(*x.shape[:k], ONE, *x.shape[k + 1:]) for x in (a, places)], UNINDEXED, "IndexError")
     a = broadcast_to(lo, a, (*around[:k], size, *around[k + 1:]))
     places = broadcast_to(lo, places, (*around[:k], places.shape[k], *around[k + 1:]))
-    known = any(lo.index_bound.get(r) is size for r in places.roots())
+    known = within(lo, places, size)
     def index_map(lo, index):
         i = places.element(lo, index)
         return (*index[:k], i if known else wrapped(lo, i, size), *index[k + 1:])

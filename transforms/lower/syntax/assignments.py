@@ -80,7 +80,9 @@ def exec_assign(lo: Lowering, stmt, rest):
     for target in stmt.targets:
         items = isinstance(target, (gast.Tuple, gast.List))         # which are held one by one
         with holding(lo, *([] if items and target is stmt.targets[-1] else [value]), node=target) as held:
+            lo.around.stored = value if target is stmt.targets[-1] and not items else None
             lo.bind(target, value, stmt)
+            lo.around.stored = None
         value, = held.now or [value]
 
 
