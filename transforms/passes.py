@@ -29,6 +29,7 @@ from .optimise.parallel import hoist_from_sequential
 from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
 from .optimise.reuse import keep_rows
+from .optimise.rows_of_products import multiply_rows
 from .optimise.scalar_expansion import turn_columns
 from .optimise.scalar_replacement import promote
 from .optimise.scattered_rows import scatter_rows
@@ -48,6 +49,7 @@ def before(facts) -> tuple[Pass, ...]:
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
         Pass(guard_masked, given={"facts": facts}),
         Pass(choose_stores, given={"facts": facts}),
+        Pass(multiply_rows, given={"facts": facts}),
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
         Pass(merge_congruent, given={"facts": facts}),
         Pass(fuse, then=scalars, given={"facts": facts}),
