@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import UnsupportedSyntax, vjp
+from autodiff import UnsupportedSyntax, value_and_grad, vjp
 
 from .support import assert_slope, direction_like
 
@@ -77,3 +77,35 @@ def test_what_is_lost_and_needed_is_refused(f):
     """The reverse sweep used the name of a buffer that only the forward sweep's iterations had."""
     with pytest.raises(UnsupportedSyntax, match="create it before the loop"):
         vjp(f, X, Y, mode="python")
+
+
+def exchanged(x, n):
+    u = x * 1.2
+    a = u
+    for _ in range(n):
+        w = u
+    for j in range(2):
+        if x[j] > 0.5:
+            u, w = w, u
+    u[0] += 1.0
+    return np.sum(w * x) + 0.0 * n
+
+
+def test_names_that_a_loop_before_made_one_array():
+    """Each has a copy of its own in the second loop, and they are still one array."""
+    x = np.array([0.56, -0.245, 0.42])
+    with pytest.raises(UnsupportedSyntax, match="a second name may see"):
+        value_and_grad(exchanged, mode="python")(x, 3)
+    value, _ = value_and_grad(exchanged_copies, mode="python")(x, 3)
+    assert value == exchanged_copies(x, 3)
+
+
+def exchanged_copies(x, n):
+    u = x * 1.2
+    for _ in range(n):
+        w = u.copy()
+    for j in range(2):
+        if x[j] > 0.5:
+            u, w = w, u
+    u[0] += 1.0
+    return np.sum(w * x)

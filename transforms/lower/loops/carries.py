@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from ...language.core import Arr, Var
 from ...language.errors import TypeConflict
 from ...language.ops import exact
@@ -235,13 +237,16 @@ def shared_before(lo: Lowering, stmt, carried, plan) -> dict:
     """(name, which leaf) of each array that gets a copy of the loop's own: the memory that is seen otherwise too, by another
     name or by another part of what this name holds. All of it is found before any name is bound to its copy."""
     live = stmt.live_head | stmt.live_out
-    found = {}
+    found, memory = {}, {}
     for name, k in [key for key, kind in plan.array.items() if kind in ("copy", "sized") and key[0] in carried]:
         parts = leaves(held(binding(lo, name)))
         if k < len(parts) and isinstance(parts[k], Array):
             beside = set().union(*(p.roots() for p in (*parts[:k], *parts[k + 1:]) if isinstance(p, Array)))
-            found[name, k] = {root for root in memory_of(lo, parts[k]) if root in beside or seen_by_another(
-                lo, root, name, live)}
+            memory[name, k] = memory_of(lo, parts[k])
+            found[name, k] = {root for root in memory[name, k] if root in beside or seen_by_another(lo, root, name, live)}
+    for one, other in combinations(memory, 2):          # each gets a copy of what may be one memory
+        for key in (one, other):
+            found[key] |= memory[one] & memory[other]
     return found
 
 
