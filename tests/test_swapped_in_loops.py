@@ -81,14 +81,14 @@ def test_what_is_lost_and_needed_is_refused(f):
 
 def exchanged(x, n):
     u = x * 1.2
-    a = u
+    _first = u
     for _ in range(n):
         w = u
     for j in range(2):
         if x[j] > 0.5:
             u, w = w, u
     u[0] += 1.0
-    return np.sum(w * x) + 0.0 * n
+    return np.sum(w * x)
 
 
 def test_names_that_a_loop_before_made_one_array():
