@@ -91,6 +91,30 @@ def test_what_is_not_chosen_keeps_the_sign_of_zero():
         assert np.array_equal(np.signbit(ad.grad(f, mode=mode).primal(x)), np.signbit(f(x)))
 
 
+def of_two_axes(x):
+    y = x * 1.0
+    y[y > 0] = np.ones((1, 4))
+    return np.sum(y)
+
+
+def read_before_the_call(x):
+    y = x * 1.0
+
+    def doubled(a):
+        y[:] = y * a + 1.0
+        return np.abs(a) * 0.5
+    m = x > 0
+    y[m] += doubled(x)[m]
+    return np.sum(y * y)
+
+
+def test_what_numpy_or_the_order_forbids():
+    with pytest.raises(TypeError, match="0 or 1-dimensional input, input has 2 dimensions"):
+        ad.grad(of_two_axes, mode="python")(X)
+    with pytest.raises(ad.AutodiffError, match="the array whose element Python has read before"):
+        ad.grad(read_before_the_call, mode="python")(X)
+
+
 # -- random programs: masks of one memory, changed or not between their uses -------------------------------------
 MASKS = ["m", "k", "~m", "u > 0.3", "w > 0.3", "x > t", "u > w", "(u > 0) & m", "u * w < t", "np.abs(u) > 0.5", "m | k"]
 READS = ["{u}[{m}]", "np.sin({u}[{m}])", "{u}[{m}] * {v}[{m}]", "{u}[{m}] / (1 + {v}[{m}] ** 2)",

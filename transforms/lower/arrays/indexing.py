@@ -420,6 +420,10 @@ def store_subscript(lo: Lowering, owner: Array, key: Value, value: Value, functi
     elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value) and not may_be_empty(
             lo, parts[0]):
         return augment_masked(lo, owner, parts[0], function, value)
+    if function is None and len(parts) == 1 and is_mask(parts[0], owner) and parts[0].rank == owner.rank and (
+            rank := lo.array(value).rank) > 1:
+        raise lo.error(TypeConflict, "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
+                       f"has {rank} dimensions", "flatten it: np.ravel(value)")
     target = lo.select(owner, parts)
     name = NAMES[function] if function is not None else ""
     lo.node = stmt or lo.node

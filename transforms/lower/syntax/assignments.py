@@ -42,7 +42,9 @@ from ..values import (
     UNSET,
     Array,
     Bound,
+    Delayed,
     Either,
+    FancyRead,
     GrowList,
     Iterable,
     Mapping,
@@ -180,7 +182,7 @@ def augment_element(lo: Lowering, target, function, stmt, block, mark) -> None:
         owner = lo.eval(target.value)
         if isinstance(owner, (Array,)):
             lo.node = target
-            if block is lo.b and written(tuple(block.stmts[mark:])) & owner.roots() and is_number(
+            if block is lo.b and written(tuple(block.stmts[mark:])) & owner.roots() and is_copy(
                     subscript(lo, owner, target.slice)):
                 raise lo.error(UnsupportedSyntax, "the right-hand side changes the array whose element Python has "
                                "read before", "bind it to a name first, or write a[i] = a[i] + value")
@@ -191,6 +193,11 @@ def augment_element(lo: Lowering, target, function, stmt, block, mark) -> None:
     if changes_in_place(lo, old):
         return augment(lo, known_as(Array, old), function, value, stmt)
     lo.bind(target, lo.binary(function, old, value), stmt)
+
+
+def is_copy(value: Value) -> bool:
+    """Whether what a subscript gives is no view: a number, or what a mask or indices choose."""
+    return is_number(value) or isinstance(value, (Delayed, FancyRead))
 
 
 def augment_part(lo: Lowering, owner: Value, target, function, stmt) -> None:
