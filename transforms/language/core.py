@@ -107,12 +107,14 @@ class Const:
 
 
 class NoCotangent(Const):
-    """The zero that a cotangent is where no result depends on a value: what it is multiplied with does not matter."""
+    """The zero that a cotangent is where no result depends on a value: what it is multiplied with does not matter. So it is
+    not equal to a zero of the program, which is multiplied."""
 
     __slots__ = ()
 
     def __init__(self, dtype: str):
         super().__init__(0.0, dtype)
+        self.key = ("no cotangent", dtype)
 
 
 Atom = Var | Const

@@ -27,8 +27,9 @@ from ..language.build import integer
 from ..language.core import Arr, Call, Comment, Const, For, Function, Guard, If, Let, Load, Store, Var, While, is_float, walk
 from ..language.facts import Facts
 from ..language.motion import Touches, facts_of, made_equal, own_rows
+from ..language.names import defined_in
 from ..language.ops import VECTOR
-from ..language.queries import allocated_in, allocations, is_access, is_loop
+from ..language.queries import allocated_in, allocations, checks_in, is_access, is_loop
 from ..language.substitution import substitute
 
 MOST_PAIRS = 24         # of rows that may overlap, one of them written, in an innermost loop: LLVM compares their addresses
@@ -145,7 +146,7 @@ def with_earlier(block, position: int, known: Merger, depth: int):
                 or not known.worthwhile(first, second):
             continue
         if known.touches[second].names & known.touches[first].defines \
-                or not meet_in_own_rows(first, second, known):
+                or not meet_in_own_rows(first, second, known) or checks_in(first.body) and not in_known_bounds(second):
             continue
         between = block[k + 1:position]
         early = known.touches.movable(between, first, second)
@@ -228,6 +229,13 @@ def chooses(branch: If) -> bool:
     return all(is_float(m.var) or isinstance(m.then, Const) and isinstance(m.orelse, Const) for m in branch.merges) and all(
         isinstance(s, (Let, Load, Comment)) and not (isinstance(s, Let) and s.op in VECTOR)
         for s in walk((*branch.then, *branch.orelse)))
+
+
+def in_known_bounds(loop: For) -> bool:
+    """Whether what a loop touches follows from sizes alone: else all the checks of a loop before it may be for that."""
+    inside = defined_in(loop.body)
+    fixed = {loop.index} | {s.index for s in walk(loop.body) if isinstance(s, For) and inside.isdisjoint((s.start, s.stop))}
+    return all(i in fixed or i not in inside for s in walk(loop.body) if is_access(s) for i in s.index)
 
 
 def meet_in_own_rows(first: For, second: For, known: Merger) -> bool:

@@ -81,7 +81,7 @@ def listed(stmt) -> Listing | None:
         loops.append(stmt)
         body = acting(stmt.body)
         stmt = body[0] if len(body) == 1 else None
-    if not loops or loops[0].carries[0].init != FIRST:
+    if not loops or loops[0].carries[0].init != FIRST or not acting(loops[-1].body):
         return None
     *condition, choice = acting(loops[-1].body)
     carry = loops[-1].carries[0]
