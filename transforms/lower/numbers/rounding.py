@@ -9,12 +9,13 @@ import numpy as np
 from ...language.errors import TypeConflict, UnsupportedSyntax, WrongKind
 from ..arrays.broadcasting import convert
 from ..arrays.points import fresh
+from ..containers.list_operators import kind_of
 from ..functions.classes import by_path, classes_of
 from ..functions.outside import special
 from ..numpy_functions.reductions import into
 from ..state import Lowering
 from ..table import lowers
-from ..values import Scalar, Static, Value, is_number
+from ..values import Array, Scalar, Static, Value, is_number
 from .conversions import dtype_of, is_weak, static_int
 from .integer_operations import float_of, whole_number
 from .kinds_on_paths import ONE_KIND, like_kind, own_on_paths
@@ -29,6 +30,10 @@ def lower_python_round(lo: Lowering, x: Value, ndigits: Value = Static(None)) ->
         return made
     if isinstance(x, Static) and isinstance(ndigits, Static):
         return Static(round(x.value, ndigits.value))
+    if isinstance(x, Array) and x.rank:
+        kind = kind_of(x)
+        raise lo.error(WrongKind, f"type {kind.__name__ if kind else 'numpy.ndarray'} doesn't define __round__ method",
+                       "write np.round(x)")
     if not isinstance(x, Scalar):
         return lower_round(lo, x, ndigits)
     classes = classes_of(lo, x)
