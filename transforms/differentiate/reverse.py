@@ -94,7 +94,7 @@ class Reverse(PrimalValues):
     def bar(self, a: Arr) -> Arr:
         key = (self.lane, a)
         if key not in self.bar_of:
-            self.bar_of[key] = Arr(self.bar_hint(a), a.dtype, a.shape, "adjoint")
+            self.bar_of[key] = Arr(self.bar_hint(a), a.dtype, a.shape, core.ADJOINT)
         return self.bar_of[key]
 
     def scaled(self, g, partial, dtype, hint):

@@ -120,9 +120,12 @@ class NoCotangent(Const):
 Atom = Var | Const
 
 
+ADJOINT = "adjoint"
+
+
 @dataclass(eq=False, slots=True)
 class Arr:
-    """A C-contiguous buffer. `shape` holds int64 atoms; `why`: "adjoint" if it holds cotangents.
+    """A C-contiguous buffer. `shape` holds int64 atoms; `why`: ADJOINT if it holds cotangents.
 
     pairs: its elements are complex numbers for the lowering and for callers; the last axis, of length 2, holds their
         real and imaginary parts. The passes between know real numbers only.

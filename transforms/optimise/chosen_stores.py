@@ -25,8 +25,6 @@ from ..language.rewrite import each_loop, without
 from ..language.substitution import substitute
 from .loop_fusion import calls
 
-OF_ADJOINTS = "adjoint"                 # why a buffer exists that holds cotangents
-
 
 def choose_stores(function: Function, facts: Facts | None = None) -> Function:
     """The program with the branches of innermost loops that store to the iteration's own elements made choices."""
@@ -68,7 +66,7 @@ def two_loops(loop: For, own) -> tuple[For, ...]:
     if loop.carries or calls(loop) or not all(is_simple(s) or is_branch(s) for s in inside):
         return (loop,)
     stored = [[t for t in core.walk((s,)) if is_store(t)] for s in loop.body if is_branch(s)]
-    mine = {s.array for group in stored for s in group if s.accumulate and s.array.why == OF_ADJOINTS and own(s)
+    mine = {s.array for group in stored for s in group if s.accumulate and s.array.why == core.ADJOINT and own(s)
             and not all(map(own, group))}
     loaded = {s.array for s in inside if is_load(s)}
     if not mine or loaded & {s.array for s in inside if is_store(s)}:
@@ -115,7 +113,7 @@ def without_stores(block) -> tuple:
 
 def nothing(array: Arr) -> Const:
     """What leaves an element as it is when it is added, with the sign that a zero has."""
-    if array.why == OF_ADJOINTS:
+    if array.why == core.ADJOINT:
         return NoCotangent(array.dtype)
     return Const(-0.0, array.dtype) if array.dtype in FLOATS else Const(0, array.dtype)
 

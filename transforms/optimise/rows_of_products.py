@@ -14,10 +14,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, For, Function, Ref, walk
+from ..language.core import Alloc, Arr, For, Function, Ref
 from ..language.facts import Facts
+from ..language.motion import own_axes
 from ..language.names import defined_in
-from ..language.queries import called, counts_up, is_access
+from ..language.queries import called, counts_up
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 
@@ -52,7 +53,7 @@ def product_of_rows(loop: For, call, facts: Facts) -> tuple | None:
         return None
     position = next(i for i, s in enumerate(loop.body) if s is call)
     if matrix.array in core.written(loop.body) or vector.array in core.written(loop.body[:position]) \
-            or vector.array in core.rebound(loop.body) or not own_rows_only(loop.body, vector):
+            or vector.array in core.rebound(loop.body) or k not in own_axes(loop, vector.array):
         return None
     rows = Arr(row.hint, row.dtype, (loop.stop, *row.shape))
     by = matrix if vector is first else Ref(matrix.array, matrix.prefix, not matrix.transposed)
@@ -60,18 +61,6 @@ def product_of_rows(loop: For, call, facts: Facts) -> tuple | None:
     rest = tuple(s for s in loop.body if s is not alloc and s is not call)
     body = substitute(rest, {row: Ref(rows, (loop.index,))}, fresh=False)
     return replace(alloc, array=rows), whole, replace(loop, body=body)
-
-
-def own_rows_only(block, row: Ref) -> bool:
-    """Whether a block touches the array of a row there alone."""
-    for s in walk(block):
-        if is_access(s):
-            prefixes = [s.index] if s.array is row.array else []
-        else:
-            prefixes = [x.prefix if isinstance(x, Ref) else () for x in core.operands(s) if core.array_of(x) is row.array]
-        if any(prefix[:len(row.prefix)] != row.prefix for prefix in prefixes):
-            return False
-    return True
 
 
 __all__ = ["multiply_rows"]

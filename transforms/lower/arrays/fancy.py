@@ -102,12 +102,11 @@ def same_elements(lo: Lowering, a: Array, b: Array) -> bool:
         return a is b
     with dropped(lo, loop=True):
         index = probe(lo, a.rank)
-        for i in index:
-            lo.b.facts.number(i)
         return a.element(lo, index) == b.element(lo, index)
 
 
 def indices_of(lo: Lowering, mask: Array) -> list[Array]:
+    """`nonzero` of a mask in memory, listed anew."""
     b = lo.b
     def count(index, carried):
         hit = branch(lo, truth(lo, mask.element(lo, index)), lambda: ONE, lambda: ZERO, "hit")

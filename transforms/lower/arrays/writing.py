@@ -134,8 +134,12 @@ def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, 
     nest(lo, target.shape, body)
 
 
-def probe(lo: Lowering, rank: int):
-    return tuple(Var("probe", "int64") for _ in range(rank))
+def probe(lo: Lowering, rank: int) -> tuple[Var, ...]:
+    """Indices that stand for any others, to find out what is read and written there."""
+    index = tuple(Var("probe", "int64") for _ in range(rank))
+    for i in index:
+        lo.b.facts.number(i)
+    return index
 
 
 def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
@@ -144,8 +148,6 @@ def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
         return False
     with dropped(lo, loop=True):
         index = probe(lo, target.rank)
-        for i in index:
-            lo.b.facts.number(i)
         arr, place = target.place(lo, index)
         source.element(lo, index)
         statements = list(walk(lo.b.block()))
