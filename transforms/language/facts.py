@@ -24,6 +24,7 @@ class Facts:
     def __init__(self):
         self.definition: dict[Var, tuple] = {}
         self.order: dict[Var, int] = {}
+        self.numbered = 0
         self.range: dict[Var, tuple[Atom | None, Atom | None]] = {}
         self.nonnegative: set[Var] = set()
         self.alias: dict[Var, Atom] = {}
@@ -38,7 +39,13 @@ class Facts:
         self.number(var)
 
     def number(self, var: Var) -> None:
-        self.order.setdefault(var, len(self.order))
+        if var not in self.order:
+            self.number_anew(var)
+
+    def number_anew(self, var: Var) -> None:
+        """A variable comes after all that are known, so that its bounds are tried before theirs."""
+        self.order[var] = self.numbered
+        self.numbered += 1
 
     def form(self, bound) -> tuple[int, dict[Var, int]]:
         """A bound as constant + sum of coefficient * variable, which it may be already."""
@@ -137,27 +144,26 @@ class Facts:
                 self.alias[v] = new
         self._affine.clear()
 
-    def bound(self, atom: Atom, upper: bool, visible, builder, fuel: int = 20) -> Atom | None:
+    def bound(self, atom: Atom, upper: bool, visible, builder, fuel: int = 30) -> Atom | None:
         """A bound of `atom` made (in `builder`) of integers for which `visible` holds; None if there is none."""
         if isinstance(atom, Const) or visible(atom):
             return atom
-        if fuel == 0:
-            return None
         constant, terms = self.affine(atom)
-        if list(terms) == [atom]:
-            return self._bound_variable(atom, upper, visible, builder, fuel - 1)
-        total: Atom = integer(constant)
-        for v, c in terms.items():
-            part = v if visible(v) else self._bound_variable(v, upper == (c > 0), visible, builder, fuel - 1)
-            if part is None:
+        while hidden := [v for v in terms if not visible(v)]:           # the newest first: its edges tell of the others
+            v = max(hidden, key=lambda v: self.order.get(v, -1))
+            c = terms[v]
+            fuel -= 1
+            edge = self.range[v][1 if upper == (c > 0) else 0] if v in self.range else \
+                self._bound_computed(v, upper == (c > 0), visible, builder, fuel) if fuel > 0 else None
+            if edge is None or fuel <= 0:
                 return None
-            total = builder.iadd(total, builder.imul(part, c))
-        return total
+            constant, terms = combine((constant, {w: d for w, d in terms.items() if w is not v}), self.affine(edge), c)
+        total: Atom = integer(0)
+        for v, c in sorted(terms.items(), key=lambda term: term[1] < 0):            # what is added first
+            total = builder.iadd(total, builder.imul(v, c)) if c > 0 else builder.isub(total, builder.imul(v, -c))
+        return builder.iadd(total, constant)
 
-    def _bound_variable(self, v: Var, upper, visible, builder, fuel):
-        if v in self.range:
-            edge = self.range[v][1 if upper else 0]
-            return None if edge is None else self.bound(edge, upper, visible, builder, fuel)
+    def _bound_computed(self, v: Var, upper, visible, builder, fuel):
         op, args = self.definition.get(v, ("", ()))
         if op in ("max", "min"):
             parts = [self.bound(a, upper, visible, builder, fuel) for a in args]

@@ -49,6 +49,7 @@ from ..values import (
 )
 from .bindings import assign_own
 from .carried_shapes import blank, own_sized, template_of
+from .induction_variables import still_counted
 
 
 # -- carried names ----------------------------------------------------------------------------------------
@@ -175,7 +176,7 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
         weak = weak_of(mixed) if differ(mixed) else is_weak(lo, leaf) and key not in plan.strong
         if not (mixed or dtype == "bool") and (key in plan.strong or not same_dtype(dtype, dtype_of(lo, leaf))):
             mixed = kinds_of(lo, leaf) | {(exact(dtype), weak)}
-        if plan.range and plan.counters.get(key) is not None:
+        if plan.range and still_counted(lo, plan, key):
             return Scalar(var, weak), ("counter", var, init, weak, plan)
         if plan.rising.get(key):
             lo.b.facts.nonnegative.add(var)

@@ -61,7 +61,7 @@ from ..values import (
 from .bindings import assign_own, changed_unseen, joins_of, rebound_objects
 from .carried_shapes import chosen_from, fill_sized, template_of, unrelated, varies
 from .carries import learn_integers
-from .induction_variables import change_of, counted, learn_rising, starts_in_sight
+from .induction_variables import change_of, counted, learn_change, learn_rising, tell_count
 from .plan import LENGTHS, Again
 
 
@@ -255,13 +255,11 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                 return plan.strong.add(key)
             if not same_dtype(dtype, var.dtype):
                 plan.learn(plan.dtype, key, dtype)
-            by = change_of(lo, var, end)
-            if plan.range and by and key not in plan.counters and starts_in_sight(lo, init):
-                plan.learn(plan.counters, key, by)
+            learn_change(lo, plan, key, var, init, end)
             learn_rising(lo, plan, key, var, init, lo.atom(end))
             return var, init, lo.atom(end, dtype)
         case ("counter", var, _, _, _):
-            if change_of(lo, var, end) != plan.counters[key]:
+            if change_of(lo, plan, var, end) != plan.counters[key]:
                 plan.learn(plan.counters, key, None)
             return None
         case ("grow", var, init, arr):
@@ -449,7 +447,8 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
         out: list[Value] = []
         for record, head, end in zip(records, leaves(head_value), leaves(tail), strict=True):
             match record:
-                case ("scalar", var, _, weak, boxed):
+                case ("scalar", var, init, weak, boxed):
+                    tell_count(lo, lo.results[var], init, plan, (name, len(out)))
                     out.append(Scalar(lo.results.pop(var), weak, head.mixed, boxed))
                 case ("counter", _, init, weak, plan):
                     out.append(Scalar(counted(lo, init, plan, (name, len(out))), weak))

@@ -312,7 +312,7 @@ def try_for(lo: Lowering, stmt, names, plan, start, stop, step, item, outer, kep
     hint = next(iter(target_names(stmt.target)), "i") if len(target_names(stmt.target)) == 1 else "i"
     if not isinstance(held(lo.env.get(hint, UNSET)), (Undefined, Scalar, Static)):
         hint = "i"
-    index = outer.index(hint, start, stop, step.value)
+    index = plan.index = outer.index(hint, start, stop, step.value)
     lo.b = lo.loop_bodies[index] = outer.child(loop=True)
     try:
         bound_before(lo, plan, state, index, start)

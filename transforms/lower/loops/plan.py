@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...language.core import Var
 from ..functions.frames import Frame
 
 LENGTHS = "lengths"         # of a loop that could be written out: it stays one if arrays change their length
@@ -75,9 +76,11 @@ class Plan:
         self.unordered: set = set()     # arrays that lie in one order at the head of an iteration and in another at its end
         self.place: tuple = ()
         self.items_first = False        # whether the items get memory before the loop, which changes what they read
-        self.counters: dict = {}        # integers that an iteration changes by a constant -> which; None if they do not
+        self.counters: dict = {}        # integers that an iteration changes by a constant, or a sum -> which; None if not
         self.rising: dict = {}          # integers from 0 upwards that no iteration lowers -> whether that held
         self.range: tuple = ()          # (start, stop, step) of a loop whose iterations are known to run to its end
+        self.index: Var | None = None   # of the present attempt: the index of a `for`
+        self.changes: dict = {}         # of the present attempt: by how much an iteration changes integers that are carried
         self.leaves = False             # whether iterations may leave by errors that are caught around the loop
         self.unsettled = False          # of the present attempt: numbers turned out to be of other kinds
         self.shared: dict = {}          # of the present attempt: arrays that get copies -> what is seen otherwise too
