@@ -59,14 +59,15 @@ def _solve_factored_into(out, factors, pivots, b, trans):
 
 @_kept
 def _vector(out, factors, pivots, b, trans):
-    solution = b.copy()
     if not _is_finite_vector(b) or not _usable(factors):
-        solution.fill(np.nan)
+        out.fill(np.nan)
     elif small.fits(factors):
-        small.substitute(factors, pivots, solution.reshape((b.size, 1)), trans)
+        assign(out, b)
+        small.substitute_vector(factors, pivots, out, trans)
     else:
+        solution = b.copy()
         _call_getrs(factors, pivots, solution, trans)
-    assign(out, solution)
+        assign(out, solution)
 
 
 @_kept

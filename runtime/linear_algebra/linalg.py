@@ -161,18 +161,26 @@ def _inverse(a):
     if not _is_finite_matrix(a):
         _check_square(a)
         return np.full(a.shape, np.nan, a.dtype)
+    return _small_inverse(a) if small.fits(a) else _large_inverse(a)
+
+
+@_kept
+def _small_inverse(a):
+    factors, pivots = small.lu(a)
+    if not small.is_regular(factors):
+        raise LinAlgErrorThere("Singular matrix")
+    x = np.eye(a.shape[0], dtype=a.dtype)
+    small.substitute(factors, pivots, x, False)
+    return x
+
+
+@_kept
+def _large_inverse(a):
     x, found = np.empty((0, 0), a.dtype), True
-    if small.fits(a):
-        factors, pivots = small.lu(a)
-        found = small.is_regular(factors)
-        if found:
-            x = np.eye(a.shape[0], dtype=a.dtype)
-            small.substitute(factors, pivots, x, False)
-    else:
-        try:
-            x = np.ascontiguousarray(np.linalg.inv(a))
-        except Exception:
-            found = False
+    try:
+        x = np.ascontiguousarray(np.linalg.inv(a))
+    except Exception:
+        found = False
     if not found:
         raise LinAlgErrorThere("Singular matrix")
     return x

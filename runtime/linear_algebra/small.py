@@ -7,7 +7,10 @@ C. F. Van Loan, Matrix Computations, 4th edition, algorithms 3.4.1 and 4.2.2.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba.extending import register_jitable
 
 from .blas import _kept
 
@@ -65,11 +68,30 @@ def substitute(factors, pivots, x, trans):
         triangle(factors, x, True, True, False)
 
 
-@_kept
-def exchange(x, i, j):
+@register_jitable(error_model="numpy")
+def exchange(x: Any, i: int, j: int) -> None:
+    """Exchange two rows of x."""
     if i != j:
         for q in range(x.shape[1]):
             x[i, q], x[j, q] = x[j, q], x[i, q]
+
+
+@_kept
+def substitute_vector(factors, pivots, x, trans):
+    """`substitute` for one right-hand side x (n,), operation by operation."""
+    n = factors.shape[0]
+    for k in range(0 if trans else n):
+        x[k], x[pivots[k]] = x[pivots[k]], x[k]
+    for forward in (True, False):
+        for step in range(n):
+            i = step if forward else n - 1 - step
+            for before in range(step):
+                j = before if forward else n - 1 - before
+                x[i] -= (factors[i, j] if trans else factors[j, i]) * x[j]
+            if forward == trans:                        # L has ones on its diagonal
+                x[i] /= factors[i, i]
+    for k in range(n - 1 if trans else -1, -1, -1):
+        x[k], x[pivots[k]] = x[pivots[k]], x[k]
 
 
 @_kept
@@ -135,4 +157,5 @@ def cholesky(a, out):
     return True
 
 
-__all__ = ["SMALL", "cholesky", "determinant", "fits", "is_regular", "lu", "substitute", "triangle"]
+__all__ = ["SMALL", "cholesky", "determinant", "fits", "is_regular", "lu", "substitute", "substitute_vector",
+           "triangle"]

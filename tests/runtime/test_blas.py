@@ -48,6 +48,20 @@ def test_matrices_of_any_layout(name, dtype):
         assert (square == square.T).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_small_matrices(dtype):
+    """By loops, in blocks: the sums of NumPy's order, whatever is left beside the blocks."""
+    tolerance = 1e-13 if dtype != np.float32 else 1e-5
+    for m, k, n in np.ndindex(8, 4, 8):
+        a, b, before = (RANDOM.integers(-4, 5, shape).astype(dtype) for shape in ((m, k), (n, k), (n, m)))
+        out = np.full((m, n), np.nan, dtype)
+        blas.matrix_matrix(out, a, b.T, 0.0)
+        np.testing.assert_array_equal(out, a @ b.T)
+        out = before.T.copy(order="K")
+        blas.matrix_matrix(out, a, b.T, 0.7)
+        np.testing.assert_allclose(out, a @ b.T + dtype(0.7) * before.T, tolerance, tolerance)
+
+
 def test_a_product_into_rows_of_a_larger_array():
     a, b = RANDOM.normal(size=(4, 9)), RANDOM.normal(size=(9, 5))
     whole = np.zeros((4, 8))

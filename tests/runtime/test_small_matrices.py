@@ -35,6 +35,13 @@ def test_factors_as_python_runs_them(kind):
                 x = b.copy()
                 small.substitute.py_func(factors, pivots, x, transposed)
                 np.testing.assert_allclose((a.T if transposed else a) @ x, b, atol=20.0 * tolerance)
+                if not n:
+                    continue
+                one = b[:, :1].copy()
+                small.substitute.py_func(factors, pivots, one, transposed)
+                vector = b[:, 0].copy()
+                small.substitute_vector.py_func(factors, pivots, vector, transposed)
+                np.testing.assert_allclose(vector, one[:, 0], tolerance, tolerance)
 
 
 @pytest.mark.parametrize("kind", KINDS)
