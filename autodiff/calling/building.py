@@ -14,7 +14,7 @@ from ..runtime.machine_code import jit, store
 from ..runtime.machine_code.forks import child_of_threads
 from ..transforms.language.core import Arr, left_alone
 from ..transforms.language.errors import CompilationError, UnsupportedSyntax
-from ..transforms.language.python_text import signature_of
+from ..transforms.language.python_text import fixed_sizes, signature_of
 from .progress import progress
 
 VERSION = "1"
@@ -29,11 +29,13 @@ def compile_programs(text: str, programs, options: Options, mutated=frozenset(),
     them. names: all functions of the module, if it has more."""
     unwritten = {p.name: left_alone(p, mutated) for p in programs}
     signatures = {p.name: signature_of(p.params) for p in programs}
-    return compile_text(text, names or list(signatures), signatures, options, unwritten=unwritten, **how)
+    sizes = {p.name: fixed_sizes(p.params) for p in programs}
+    return compile_text(text, names or list(signatures), signatures, options, unwritten=unwritten, sizes=sizes, **how)
 
 
-def compile_text(text: str, names, signatures, options: Options, nogil: bool = False, parallel=(), unwritten=None) -> dict:
-    """Store, load and compile a generated module; its functions by name. unwritten: see `jit_functions`."""
+def compile_text(text: str, names, signatures, options: Options, nogil: bool = False, parallel=(), unwritten=None,
+                 sizes=None) -> dict:
+    """Store, load and compile a generated module; its functions by name. unwritten, sizes: see `jit_functions`."""
     path, key = stored(text, names[0], options)
     module = store.load_module(path, key)
     others = [n for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and n not in names]
@@ -41,7 +43,8 @@ def compile_text(text: str, names, signatures, options: Options, nogil: bool = F
         with progress(f"compiling {names[0]}: {text.count(chr(10))} lines"):
             functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures, called=others,
                                           fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel,
-                                          negative=options.boundscheck is False, unwritten=unwritten)
+                                          negative=options.boundscheck is False, unwritten=unwritten,
+                                          sizes=sizes)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
                                f"please report it with the file {path}; mode='python' may work meanwhile") from e

@@ -43,7 +43,7 @@ from numba.np import numpy_support
 from ..numbers import plainmath, vectormath, vectorspecial
 from .apart import apart
 from .assignments import quick_assignments
-from .indices import FromTheStart
+from .indices import compiler_for
 from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions", "of_numpy"]
@@ -64,7 +64,8 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
                   signatures: Mapping[str, str | None] | None = None,
                   fastmath: bool = False, nogil: bool = False, precise: bool = False,
                   parallel: Iterable[str] = (), called: Iterable[str] = (), negative: bool = False,
-                  unwritten: Mapping[str, Iterable[int]] | None = None) -> dict[str, Callable[..., Any]]:
+                  unwritten: Mapping[str, Iterable[int]] | None = None,
+                  sizes: Mapping[str, tuple] | None = None) -> dict[str, Callable[..., Any]]:
     """Make the functions `names` of a generated module callable, compiled or as plain Python.
 
     mode "numba": each function becomes a Numba dispatcher with `error_model="numpy"`, and takes its place
@@ -79,6 +80,8 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
     called: functions of the module that those call; as plain Python they are given NumPy's numbers for Python's.
     parallel: the functions whose `prange` loops run on Numba's threads. nogil: let other threads run during a call.
     negative: whether indices may be below 0, and count from the end then.
+    sizes: of functions, for each parameter None or what is known of its shape: a tuple with None for sizes that are not. The
+        text of the module must tell: the machine code is kept beside it.
     unwritten: for functions with a signature, which of their parameters are arrays that they do not write: `taking`.
     precise: no vector variants of elementary functions (`vectormath.py`).
 
@@ -99,7 +102,8 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
 
     def compiled() -> dict[str, Callable[..., Any]]:
         with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
-            made = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel, negative)
+            made = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel,
+                                      Compiler if negative else compiler_for((sizes or {}).get(name, ())))
                     for name in (*called, *names)}
             _compile_now(made, signatures or {}, unwritten or {})
         return dict(made)
@@ -364,7 +368,7 @@ def _options_text(options: Mapping[str, Any]) -> str:
 
 
 def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool, precise: bool,
-                parallel: bool, negative: bool) -> _GeneratedFunction:
+                parallel: bool, compiler: type) -> _GeneratedFunction:
     """The dispatcher standing for `name` in the module's globals, made if it is still a plain function."""
     found = getattr(module, name)
     if isinstance(found, _GeneratedFunction):
@@ -379,8 +383,7 @@ def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool
     if getattr(found, "inline", False):
         options["forceinline"] = True
     space = module.__dict__ if precise else _with_vector_variants(module)
-    dispatcher = _GeneratedFunction(_with_globals(found, space), locals={}, targetoptions=options,
-                                    pipeline_class=Compiler if negative else FromTheStart)
+    dispatcher = _GeneratedFunction(_with_globals(found, space), locals={}, targetoptions=options, pipeline_class=compiler)
     dispatcher.enable_caching()
     setattr(module, name, dispatcher)
     space[name] = dispatcher

@@ -64,3 +64,34 @@ def test_indices_of_a_program_that_are_below_0(boundscheck):
         assert value == pytest.approx(f(x, k), rel=1e-12)
         np.testing.assert_allclose(slope, ad.grad(f, mode="python")(x, k))
         ad.check_grads(lambda x: f(x, k), (x,), mode="python")
+
+
+def pulls(x, m):
+    """Each point is pulled by all others; only the first two coordinates count."""
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(len(x)):
+            if j != i:
+                dx, dy = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1]
+                s += m[j] * np.sqrt(dx * dx + dy * dy + 0.1)
+    return s
+
+
+def test_arrays_of_other_widths_after_one_whose_width_was_known():
+    """The machine code for points in the plane takes the distance of rows for granted; others do not come to it."""
+    r = np.random.default_rng(3)
+    compiled, plain = ad.value_and_grad(pulls, wrt=(0, 1)), ad.value_and_grad(pulls, wrt=(0, 1), mode="python")
+    for width in (2, 3, 2, 4, 5, 3, 2):
+        x, m = r.random((20, width)), r.random(20)
+        (value, slopes), (expected, wanted) = compiled(x, m), plain(x, m)
+        assert value == pytest.approx(expected) == pytest.approx(pulls(x, m))
+        for one, other in zip(slopes, wanted, strict=True):
+            np.testing.assert_allclose(one, other, 1e-10, 1e-12)
+    assert '"""Takes x (:, 2).' in compiled.specialize(np.ones((20, 2)), np.ones(20)).source
+
+
+def test_what_branches_add_to_one_element_is_added_after_the_loop():
+    made = ad.grad(pulls, wrt=(0, 1), mode="python").specialize(np.ones((20, 2)), np.ones(20)).source
+    inner = made[made.rindex("if j != i:"):]
+    assert "x_bar[j, 0] +=" in inner and "\n                x_bar[i" not in inner and "\n        x_bar[i, 0] +=" in inner
+    ad.check_grads(pulls, (np.random.default_rng(5).random((6, 2)), np.ones(6)), order=2, mode="python")

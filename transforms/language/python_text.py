@@ -116,6 +116,12 @@ def tidy(lines: list[Line]) -> list[Line]:
     return out
 
 
+def fixed_sizes(params) -> tuple:
+    """For each core parameter None, or its sizes, of an array that has some of a program's own: None for the others."""
+    shapes = [[n.value if isinstance(n, Const) else None for n in p.shape] if isinstance(p, Arr) else [] for p in params]
+    return tuple(tuple(shape) if any(n is not None for n in shape) else None for shape in shapes)
+
+
 def signature_of(params) -> str:
     """Numba's signature of core parameters: C-contiguous arrays and scalars."""
     parts = []

@@ -8,7 +8,8 @@
                                                       r_bar[i] = r_bar_1
 
 LLVM cannot do this, since for all it knows two arrays overlap. An element is moved out of a loop only if it is known to
-exist even where the loop does not run at all.
+exist even where the loop does not run at all. What branches of a reverse sweep add to one element, in an array that the
+loop only adds to, is added after the loop too, as what all points do to a point whose index `if j != i` leaves out.
 
 Source: D. Callahan, S. Carr and K. Kennedy, Improving register allocation for subscripted variables, PLDI 1990.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, Carry, Const, For, Function, Guard, Let, Load, Store, Var, operands, walk
+from ..language.core import Alloc, Arr, Carry, Const, For, Function, Guard, If, Let, Load, Merge, Store, Var, operands, walk
 from ..language.motion import facts_of, in_range
 from ..language.names import defined_in
 from ..language.queries import is_access
@@ -58,6 +59,10 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
     inside, written = defined_in((loop,)), core.written(loop.body)
     before: list = []
     after: list = []
+    if not threads and loop.origin != "user" and loop.exit is None:
+        for array, index in added_in_branches(loop):
+            if array not in fixed | inside and not any(i in inside for i in index) and in_range(facts, array, index):
+                loop = with_partial_sum(loop, array, index, after)
     for array, places in elements(loop).items():
         if array in fixed or array in inside or places is None:
             continue
@@ -117,20 +122,54 @@ def with_load(loop: For, array: Arr, index, before: list) -> For:
     return substitute((loop,), mapping, fresh=False)[0] if mapping else loop
 
 
+def added_in_branches(loop: For) -> list:
+    """(buffer, index) of what the iterations add to in branches, of buffers that they do nothing else with."""
+    found: dict = {}
+    outside = {id(s) for s in without_loops(loop.body)}
+    for s in walk(loop.body):
+        for array in {core.array_of(x) for x in (*operands(s), *core.results(s))}:
+            if isinstance(array, Arr) and not (isinstance(s, Store) and s.accumulate and id(s) in outside):
+                found[array] = None
+        if isinstance(s, Store) and found.setdefault(s.array, {}) is not None:
+            found[s.array][s.index] = found[s.array].get(s.index, False) or not any(s is t for t in loop.body)
+    return [(array, index) for array, places in found.items() if places for index, deep in places.items() if deep]
+
+
+def without_loops(block):
+    """The statements of a block and of the branches in it."""
+    for s in block:
+        yield s
+        if isinstance(s, If):
+            yield from without_loops((*s.then, *s.orelse))
+
+
 def with_partial_sum(loop: For, array: Arr, index, after: list) -> For:
     """What the iterations add to one of several elements, added once; the order of these sums is free."""
     head, result = Var(array.hint, array.dtype), Var(array.hint, array.dtype)
-    value: core.Atom = head
-    body = []
-    for s in loop.body:
+    body, value = summed(loop.body, array, index, head)
+    after.append(Store(array, index, result, True, loc=loop.loc))
+    return replace(loop, body=body, carries=(*loop.carries, Carry(head, Const(0.0, array.dtype), value, result)))
+
+
+def summed(block, array: Arr, index, value: core.Atom) -> tuple[tuple, core.Atom]:
+    """A block that adds to `value` what it adds to an element, and the sum."""
+    body: list = []
+    for s in block:
         if isinstance(s, Store) and s.array is array and s.index == index:
             total = Var(array.hint, array.dtype)
             body.append(Let(total, "sum", (value, s.value), s.loc))
             value = total
-            continue
-        body.append(s)
-    after.append(Store(array, index, result, True, loc=loop.loc))
-    return replace(loop, body=tuple(body), carries=(*loop.carries, Carry(head, Const(0.0, array.dtype), value, result)))
+        elif isinstance(s, If):
+            then, by_then = summed(s.then, array, index, value)
+            orelse, by_else = summed(s.orelse, array, index, value)
+            if by_then != value or by_else != value:
+                total = Var(array.hint, array.dtype)
+                s = replace(s, then=then, orelse=orelse, merges=(*s.merges, Merge(total, by_then, by_else)))
+                value = total
+            body.append(s)
+        else:
+            body.append(s)
+    return tuple(body), value
 
 
 def with_carry(loop: For, array: Arr, index, before: list, after: list) -> For:

@@ -1,7 +1,7 @@
-"""The docstring of a generated function: its notes, and what it returns, with shapes.
+"""The docstring of a generated function: its notes, sizes that it takes for granted, and what it returns, with shapes.
 
     def heat_grad(u, k, steps):
-        \"""Returns u_bar (n, m), k_bar (number).\"""
+        \"""Takes k (:, 3). Returns u_bar (n, m), k_bar (k_0, 3).\"""
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..language.core import Arr, Atom, Const, Function, walk
+from ..language.python_text import fixed_sizes
 from ..language.queries import operations
 
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "number", "c": "complex number"}
@@ -44,7 +45,14 @@ def docstring(function: Function, name_of: Callable) -> str | None:
             return f"{name} ({len(x.shape)} axes)"
         return f"{name} ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
 
-    told = [*function.notes, f"Returns {', '.join(map(part, function.returns))}."] if function.returns else function.notes
+    def taken(x, sizes) -> str:
+        return f"{name_of(x)} ({', '.join(':' if n is None else str(n) for n in sizes)}{',' if len(sizes) == 1 else ''})"
+
+    told = list(function.notes)
+    if fixed := [taken(x, sizes) for x, sizes in zip(function.params, fixed_sizes(function.params), strict=True) if sizes]:
+        told.append(f"Takes {', '.join(fixed)}.")
+    if function.returns:
+        told.append(f"Returns {', '.join(map(part, function.returns))}.")
     return f'"""{" ".join(told)}"""' if told else None
 
 
