@@ -95,3 +95,25 @@ def test_what_branches_add_to_one_element_is_added_after_the_loop():
     inner = made[made.rindex("if j != i:"):]
     assert "x_bar[j, 0] +=" in inner and "\n                x_bar[i" not in inner and "\n        x_bar[i, 0] +=" in inner
     ad.check_grads(pulls, (np.random.default_rng(5).random((6, 2)), np.ones(6)), order=2, mode="python")
+
+
+def test_an_element_that_a_branch_adds_to_and_another_name_of_it():
+    def f(y, z, k):
+        for _ in y:
+            if z[k % 1]:
+                return z[k % 1] + np.sum(z)
+
+    def g(x, k):
+        s = 0.0
+        for i in range(len(x)):
+            if x[k] > 0.0:
+                s += x[k] * x[0] + x[i]
+            s += x[k] ** 2
+        return s
+
+    for mode in ("numba", "python"):
+        assert ad.grad(f, wrt=1, mode=mode)(np.ones(3), np.array([-0.183]), 2) == pytest.approx(2.0)
+        for k in (0, 1, -3):
+            ad.check_grads(lambda x, k=k: g(x, k), (np.array([0.4, 0.9, 1.3]),), mode="python")
+            slope = ad.grad(g, mode=mode)(np.array([0.4, 0.9, 1.3]), k)
+            np.testing.assert_allclose(slope, ad.vjp(g, np.array([0.4, 0.9, 1.3]), k, mode=mode)[1](1.0)[0])

@@ -59,10 +59,11 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
     inside, written = defined_in((loop,)), core.written(loop.body)
     before: list = []
     after: list = []
+    sums: list = []             # behind what is stored after the loop, which may be the same element
     if not threads and loop.origin != "user" and loop.exit is None:
         for array, index in added_in_branches(loop):
             if array not in fixed | inside and not any(i in inside for i in index) and in_range(facts, array, index):
-                loop = with_partial_sum(loop, array, index, after)
+                loop = with_partial_sum(loop, array, index, sums)
     for array, places in elements(loop).items():
         if array in fixed or array in inside or places is None:
             continue
@@ -82,7 +83,7 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
                     loop = with_partial_sum(loop, array, index, after)
             elif alone:
                 loop = with_load(loop, array, index, before)
-    return before, loop, after
+    return before, loop, [*after, *sums]
 
 
 def elements(loop: For) -> dict:
