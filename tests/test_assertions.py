@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import check_grads, grad
+from autodiff import check_grads, grad, value_and_grad
 
 X = np.array([0.3, 1.2, np.nan, np.inf])
 ASSERTIONS = {
@@ -41,3 +41,28 @@ def test_derivatives_pass():
         np.testing.assert_allclose(np.linalg.norm(x / np.linalg.norm(x)), 1.0)
         return np.sum(x ** 3)
     check_grads(f, (X[:2],), modes=("fwd", "rev"), mode="python")
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_a_message_is_made_where_the_assertion_fails_alone(mode):
+    def f(x, k):
+        told = [0.0]
+
+        def note(v):
+            told[0] += 1.0
+            return f"bad {v:.1f}"
+
+        s = 0.0
+        assert len(x) > 0, note(k)
+        for i in range(len(x)):
+            assert x[i] < k, note(x[i])
+            s += x[i] ** 2 + told[0]
+        return s
+
+    x = np.array([0.5, 1.5, 2.5])
+    value, slope = value_and_grad(f, mode=mode)(x, 9.0)
+    assert value == f(x, 9.0) == 8.75
+    np.testing.assert_array_equal(slope, 2.0 * x)
+    for k in (2.0, 1.0):
+        with pytest.raises(AssertionError, match=r"bad \d\.5"):
+            value_and_grad(f, mode=mode)(x, k)

@@ -27,7 +27,7 @@ from .branches import Joiner
 from .catching import check_of, raised_if, run_block, stop_if_left
 from .expressions import make_closure
 from .known_conditions import meant_by
-from .liveness import always_exits, exits
+from .liveness import always_exits, exits, may_act
 from .messages import joined, message_of, text_of
 from .operators import truth_of
 from .raising import is_empty
@@ -181,8 +181,19 @@ def imported(lo: Lowering, name):
 @executes(gast.Assert)
 def exec_assert(lo: Lowering, stmt, rest):
     test = truth_of(lo, stmt.test)
+    if test == Const(True, "bool"):
+        return
+    if stmt.msg and may_act(stmt.msg) and not isinstance(test, Const):      # it is made where the assertion fails alone
+        failed = lo.b.let("not", test, dtype="bool")
+        conditional(lo, failed, partial(claim, lo, stmt, Const(False, "bool")), lambda: None, stmt.live_out)
+    else:
+        claim(lo, stmt, test)
+
+
+def claim(lo: Lowering, stmt, test) -> None:
+    """Raise the error of an assertion unless its test holds."""
     message = lo.eval(stmt.msg) if stmt.msg else None
-    if message is not None and is_empty(message) and not (isinstance(test, Const) and test.value):
+    if message is not None and is_empty(message):
         raise_unless(lo, lo.b, check_of(lo, Meant(AssertionError, ("",)), cond=test), AssertionError)
     else:
         guard(lo, test, "AssertionError", message_of(lo, [message] if stmt.msg else []), "note")
