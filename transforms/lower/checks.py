@@ -99,6 +99,14 @@ def guard_builder(lo: Lowering, *atoms) -> Builder:
     return b
 
 
+def outermost(lo: Lowering) -> Builder:
+    """The block outside all loops and branches."""
+    root = lo.b
+    while root.parent is not None:
+        root = root.parent
+    return root
+
+
 def known_in(lo: Lowering, atom, builder: Builder) -> bool:
     """Whether a number is visible in `builder`."""
     if isinstance(atom, Const) or atom in lo.sizes:

@@ -43,13 +43,14 @@ def docstring(function: Function, name_of: Callable) -> str | None:
         sizes = [size(n) for n in x.shape]
         if None in sizes:
             return f"{name} ({len(x.shape)} axes)"
-        return f"{name} ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
+        return shaped(name, sizes)
 
-    def taken(x, sizes) -> str:
-        return f"{name_of(x)} ({', '.join(':' if n is None else str(n) for n in sizes)}{',' if len(sizes) == 1 else ''})"
+    def shaped(name, sizes) -> str:
+        return f"{name} ({', '.join(':' if n is None else str(n) for n in sizes)}{',' if len(sizes) == 1 else ''})"
 
     told = list(function.notes)
-    if fixed := [taken(x, sizes) for x, sizes in zip(function.params, fixed_sizes(function.params), strict=True) if sizes]:
+    taken = zip(function.params, fixed_sizes(function.params), strict=True)
+    if fixed := [shaped(name_of(x), sizes) for x, sizes in taken if sizes]:
         told.append(f"Takes {', '.join(fixed)}.")
     if function.returns:
         told.append(f"Returns {', '.join(map(part, function.returns))}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...language.build import ONE, ZERO, integer
 from ...language.core import NOWHERE, Const, Var
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..checks import CAREFUL, add_check, guarded, known_in, require_that, show_number, show_size
+from ..checks import CAREFUL, add_check, guarded, known_in, outermost, require_that, show_number, show_size
 from ..functions.places import in_library
 from ..numbers.conversions import static_int
 from ..numbers.kinds_on_paths import kinds_of, may_be_integers
@@ -205,10 +205,7 @@ def checked_outside(lo: Lowering, atom, size) -> bool:
     """Check once, before all loops, that an affine index stays in range; where that fails, the caller starts again
     with a check at every access."""
     facts = lo.b.facts
-    b = lo.b
-    while b.parent is not None:
-        b = b.parent
-    b = b.last()
+    b = outermost(lo).last()
     outside = lambda v: known_in(lo, v, b)  # noqa: E731
     if lo.b is b or not outside(size):
         return False

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from ...language.build import Builder, integer
 from ...language.core import Var
 from ...language.facts import combine
-from ..checks import known_in
+from ..checks import known_in, outermost
 from ..numbers.conversions import dtype_of
 from ..state import Lowering
 from ..values import is_number
@@ -86,13 +86,6 @@ def learn_change(lo: Lowering, plan, key, var, init, end) -> None:
     by = plan.changes[key] = change_of(lo, plan, var, end)
     if plan.range and by and key not in plan.counters and starts_in_sight(lo, init):
         plan.learn(plan.counters, key, by)
-
-
-def outermost(lo: Lowering) -> Builder:
-    root = lo.b
-    while root.parent is not None:
-        root = root.parent
-    return root
 
 
 def starts_in_sight(lo: Lowering, init) -> bool:
