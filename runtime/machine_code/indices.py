@@ -15,9 +15,10 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from numba.core import cgutils, ir, ir_utils, lowering, typed_passes, types
-from numba.core.compiler import Compiler
+from numba.core import cgutils, ir, ir_utils, typed_passes, types
 from numba.core.compiler_machinery import AnalysisPass, register_pass
+
+from .references import Borrowing, BorrowingLower
 
 
 def unsigned(kind: Any) -> Any:
@@ -70,7 +71,7 @@ def is_constant(function: Any, variable: Any) -> bool:
     return isinstance(ir_utils.guard(ir_utils.get_definition, function, variable), ir.Const)
 
 
-class LowerWithSizes(lowering.Lower):
+class LowerWithSizes(BorrowingLower):
     """Numba's emitter of code, which puts known sizes into the arrays that a function is given."""
 
     def __init__(self, sizes: Sequence[Sequence[int | None] | None], *args: Any, **keywords: Any):
@@ -108,18 +109,17 @@ class EmitWithSizes(typed_passes.BaseNativeLowering):
         return functools.partial(LowerWithSizes, self.sizes)
 
 
-class FromTheStart(Compiler):
+class FromTheStart(Borrowing):
     """Numba's compiler, for functions whose indices are never negative. sizes: of each parameter, None or what is known."""
 
     sizes: Sequence = ()
+    emitting = EmitWithSizes
 
     def define_pipelines(self) -> list:
         """Numba's passes, with those of this file."""
         pipelines = super().define_pipelines()
         for passes in pipelines:
             passes.add_pass_after(IndicesFromTheStart, typed_passes.IRLegalization)
-            passes.passes = [(EmitWithSizes if made is typed_passes.NativeLowering else made, told)
-                             for made, told in passes.passes]
             passes.finalize()
         return pipelines
 

@@ -33,7 +33,6 @@ import numba
 import numpy as np
 from numba.core import caching, environment, sigutils, typeinfer
 from numba.core.codegen import RuntimeLinker
-from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
@@ -44,6 +43,7 @@ from ..numbers import plainmath, vectormath, vectorspecial
 from .apart import apart
 from .assignments import quick_assignments
 from .indices import compiler_for
+from .references import Borrowing
 from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions", "of_numpy"]
@@ -103,7 +103,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
     def compiled() -> dict[str, Callable[..., Any]]:
         with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
             made = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel,
-                                      Compiler if negative else compiler_for((sizes or {}).get(name, ())))
+                                      Borrowing if negative else compiler_for((sizes or {}).get(name, ())))
                     for name in (*called, *names)}
             _compile_now(made, signatures or {}, unwritten or {})
         return dict(made)

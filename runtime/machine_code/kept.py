@@ -24,6 +24,7 @@ from numba.extending import lower_builtin
 from .apart import apart
 from .jit import CompiledFunction, Dispatcher, MachineCodeCache
 from .jit import config as numba_config
+from .references import Borrowing
 
 __all__ = ["kept", "kept_for", "stands_for"]
 
@@ -135,7 +136,7 @@ def kept(function: Callable[..., Any], as_they_lie: bool = False) -> Any:
     if numba_config.DISABLE_JIT:
         return function
     dispatcher = _KeptFunction(function, locals={}, targetoptions={"nopython": True, "error_model": "numpy",
-                                                                   "boundscheck": None})
+                                                                   "boundscheck": None}, pipeline_class=Borrowing)
     dispatcher.as_they_lie = as_they_lie
     with contextlib.suppress(OSError, RuntimeError):            # RuntimeError: there is no place for it
         dispatcher._cache = _LibraryCache(dispatcher)
