@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import get_cython_function_address, intrinsic, overload, register_jitable
+from numba.extending import get_cython_function_address, intrinsic
 
 from ..machine_code.jit import BLAS_PREFIX as PREFIX
 from ..machine_code.kept import kept as _kept
@@ -93,69 +93,21 @@ def _packed(a):
     return copy
 
 
-@register_jitable(error_model="numpy")
-def _element(out: Any, a: Any, b: Any, keep: float, i: int, j: int) -> None:
-    """One element of out = a b + keep out."""
-    total = out.dtype.type(keep * out[i, j] if keep != 0.0 else 0.0)
-    for p in range(a.shape[1]):
-        total += a[i, p] * b[p, j]
-    out[i, j] = total
-
-
-def _by_loops(out: Any, a: Any, b: Any, keep: float) -> None:
-    """out = a b + keep out, of small matrices; real ones in blocks of three by three, whose sums are in registers."""
-
-
-@overload(_by_loops, jit_options={"error_model": "numpy", "forceinline": True})
-def _loops_for(out, a, b, keep):
-    def one_by_one(out, a, b, keep):
-        for i in range(out.shape[0]):
-            for j in range(out.shape[1]):
-                _element(out, a, b, keep, i, j)
-
-    def by_blocks(out, a, b, keep):
-        n, m = out.shape
-        rows, columns = n - (n % 3 == 1), m - (m % 3 == 1)
-        none = out.dtype.type(0)
-        for i in range(0, rows, 3):
-            i1, i2 = i + 1, min(i + 2, n - 1)                   # where two are left, the last one is done twice
-            for j in range(0, columns, 3):
-                j1, j2 = j + 1, min(j + 2, m - 1)
-                r0 = r1 = r2 = s0 = s1 = s2 = t0 = t1 = t2 = none
-                if keep != 0.0:
-                    scale = out.dtype.type(keep)
-                    r0, r1, r2 = scale * out[i, j], scale * out[i, j1], scale * out[i, j2]
-                    s0, s1, s2 = scale * out[i1, j], scale * out[i1, j1], scale * out[i1, j2]
-                    t0, t1, t2 = scale * out[i2, j], scale * out[i2, j1], scale * out[i2, j2]
-                for p in range(a.shape[1]):
-                    x, y, z, u, v, w = a[i, p], a[i1, p], a[i2, p], b[p, j], b[p, j1], b[p, j2]
-                    r0, r1, r2 = r0 + x * u, r1 + x * v, r2 + x * w
-                    s0, s1, s2 = s0 + y * u, s1 + y * v, s2 + y * w
-                    t0, t1, t2 = t0 + z * u, t1 + z * v, t2 + z * w
-                out[i, j], out[i, j1], out[i, j2] = r0, r1, r2
-                out[i1, j], out[i1, j1], out[i1, j2] = s0, s1, s2
-                out[i2, j], out[i2, j1], out[i2, j2] = t0, t1, t2
-            if columns < m:
-                _element(out, a, b, keep, i, columns)
-                _element(out, a, b, keep, i1, columns)
-                if i2 > i1:
-                    _element(out, a, b, keep, i2, columns)
-        if rows < n:
-            for j in range(m):
-                _element(out, a, b, keep, rows, j)
-    return by_blocks if isinstance(out.dtype, types.Float) else one_by_one
-
-
 @_kept
 def matrix_matrix(out, a, b, keep):
     """out = a b + keep out. out: no memory of a or b; for keep = 0 its contents are ignored."""
     n, m, k = out.shape[0], out.shape[1], a.shape[1]
     if b.shape[0] != k or a.shape[0] != n or b.shape[1] != m:
         raise ValueError("matmul_into: the shapes do not fit")
-    if n < _SMALL and m < _SMALL and k < _SMALL or n == 0 or m == 0 or k == 0:      # BLAS has its own rules for none
-        _by_loops(out, a, b, keep)
-    else:
+    if (n >= _SMALL or m >= _SMALL or k >= _SMALL) and n and m and k:
         _large(out, a, b, keep)
+        return
+    for i in range(n):                                      # BLAS has its own rules for none
+        for j in range(m):
+            total = out.dtype.type(keep * out[i, j] if keep != 0.0 else 0.0)
+            for p in range(k):
+                total += a[i, p] * b[p, j]
+            out[i, j] = total
 
 
 @_kept

@@ -17,9 +17,10 @@ from numba.extending import overload, register_jitable
 from ..machine_code.kept import kept, kept_for, stands_for
 from ..memory import assign
 from . import blas, linalg
-from .blas import _SMALL, _kept
+from .lanes import complex_product
 from .linalg import _STRICT
 
+_SMALL = 12                 # up to here, loops beat the call of BLAS
 _kept_c = functools.partial(kept, as_they_lie=True)
 
 _WHOLE = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}
@@ -58,13 +59,7 @@ def _add_complex_matmul(out, a, b):
 
 def _as_they_are(a, b, keep):
     """What computes out = a @ b + keep * out, and what it is given besides the arrays."""
-    return (_of_matrices if a.ndim == b.ndim == 3 else _of_any), (keep,)
-
-
-@_kept_c
-def _of_matrices(out, a, b, keep):
-    if not _small_product(out, a, b, False, False, keep):
-        _of_any(out, a, b, keep)
+    return (_product, (False, False, keep)) if a.ndim == b.ndim == 3 else (_of_any, (keep,))
 
 
 @_kept_c
@@ -128,7 +123,11 @@ def _add_complex_matmul_nc(out, a, b):
 @_kept_c
 def _product(out, a, b, first, second, keep):
     """out = a b + keep out; first, second: with the conjugate transpose of a, of b in its place."""
-    if not _small_product(out, a, b, first, second, keep):
+    n, m, k = out.shape[0], out.shape[1], a.shape[0] if first else a.shape[1]
+    if n <= _SMALL and m <= _SMALL and k <= _SMALL and a.shape[0] * a.shape[1] == n * k and (
+            b.shape[0] * b.shape[1] == k * m) and (b.shape[1] if second else b.shape[0]) == k:
+        complex_product(out, a, b, first, second, keep)
+    else:
         blas.conjugate_product(whole(out), whole(a), whole(b), first, second, keep)
 
 
@@ -136,30 +135,6 @@ def _product(out, a, b, first, second, keep):
 def _column(x: Any) -> Any:
     """A vector as a matrix of one column."""
     return x.reshape((x.shape[0], 1, 2))
-
-
-@_kept
-def _small_product(out, a, b, first, second, keep):
-    """out = a b + keep out by loops, if that is faster than a call and the shapes fit; whether it was done. first, second:
-    with the conjugate transpose of a, of b in its place."""
-    n, m, p = out.shape[0], out.shape[1], a.shape[0] if first else a.shape[1]
-    if n >= _SMALL or m >= _SMALL or p >= _SMALL or a.shape[0] * a.shape[1] != n * p or b.shape[0] * b.shape[1] != p * m or (
-            b.shape[1] if second else b.shape[0]) != p:
-        return False
-    sign, sign_b = out.dtype.type(-1 if first else 1), out.dtype.type(-1 if second else 1)
-    for i in range(n):
-        for j in range(m):
-            re = out.dtype.type(keep * out[i, j, 0] if keep != 0.0 else 0.0)
-            im = out.dtype.type(keep * out[i, j, 1] if keep != 0.0 else 0.0)
-            for k in range(p):
-                q, r = (k, i) if first else (i, k)
-                s, t = (j, k) if second else (k, j)
-                a_im, b_im = sign * a[q, r, 1], sign_b * b[s, t, 1]
-                re += a[q, r, 0] * b[s, t, 0] - a_im * b_im
-                im += a[q, r, 0] * b_im + a_im * b[s, t, 0]
-            out[i, j, 0] = re
-            out[i, j, 1] = im
-    return True
 
 
 def complex_solve_into(out: Any, a: Any, b: Any) -> None:

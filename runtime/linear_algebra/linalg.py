@@ -16,7 +16,7 @@ from numba.extending import overload, register_jitable
 
 from ..failing import LinAlgErrorThere
 from ..machine_code.kept import kept_for, stands_for
-from . import blas, small
+from . import blas, lanes, small
 from .blas import _kept
 
 _STRICT: Any = {"error_model": "numpy", "fastmath": False}
@@ -53,6 +53,8 @@ def _product(out, a, b, keep):
     ranks = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
     if ranks not in _PRODUCTS:
         return None
+    if ranks == (2, 2) and isinstance(a.dtype, types.Float):
+        return lanes.matrix_matrix, (keep,)
     return (_PRODUCTS if isinstance(a.dtype, types.Float | types.Complex) else _BY_LOOPS)[ranks], (keep,)
 
 
