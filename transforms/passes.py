@@ -73,6 +73,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(interchange),
         Pass(merge_nests),
         Pass(contract, rows=True),
+        Pass(interchange),
         Pass(unroll),
         Pass(contract, rows=True),
         Pass(hoist),

@@ -119,7 +119,19 @@ def _solve(a, b):
 
 @_kept
 def _solve_vector(a, b):
-    return _solution(a, b) if _is_finite_matrix(a) and _is_finite_vector(b) else _no_solution(a, b)
+    if not (_is_finite_matrix(a) and _is_finite_vector(b)):
+        return _no_solution(a, b)
+    return _small_solution(a, b) if small.fits(a) and b.shape[0] == a.shape[0] else _solution(a, b)
+
+
+@_kept
+def _small_solution(a, b):
+    factors, pivots = small.lu(a)
+    if not small.is_regular(factors):
+        raise LinAlgErrorThere("Singular matrix")
+    x = b.copy()
+    small.substitute_vector(factors, pivots, x, False)
+    return x
 
 
 @_kept
