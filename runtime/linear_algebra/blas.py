@@ -26,6 +26,7 @@ from ..machine_code.kept import kept as _kept
 ROUTINES = ("dgemm", "sgemm", "zgemm", "cgemm", "dgemv", "sgemv", "zgemv", "cgemv", "dsyrk", "ssyrk")
 _LETTERS = {types.float64: "d", types.float32: "s", types.complex128: "z", types.complex64: "c"}
 _SMALL = 8                                      # below this, loops beat the call of BLAS
+_FEW = 64                                       # numbers of a matrix that BLAS multiplies faster by rows than by columns
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
 
 _AS_IT_LIES, _TRANSPOSED, _CONJUGATE, _LOWER, _SCATTERED = (np.uint8(ord(c)) for c in "NTCL?")
@@ -120,7 +121,7 @@ def _large(out, a, b, keep):
     if how == _SCATTERED:
         a, how, step = _packed(a), _AS_IT_LIES, k
     how_b, step_b = _lies(b)
-    if how_b == _SCATTERED:
+    if how_b == _SCATTERED or how_b == _TRANSPOSED and k * m <= _FEW:
         b, how_b, step_b = _packed(b), _AS_IT_LIES, m
     how_out, step_out = _lies(out)
     if how_out == _AS_IT_LIES:
