@@ -14,6 +14,7 @@ from .optimise.cancelled_shifts import without_cancelled_shifts
 from .optimise.chosen_stores import choose_stores
 from .optimise.congruence import merge_congruent
 from .optimise.constant_folding import fold_constants
+from .optimise.dead_stores import without_dead_stores
 from .optimise.dead_zeros import assign_first
 from .optimise.equal_sizes import name_equal_sizes
 from .optimise.factoring import factor_once
@@ -36,6 +37,7 @@ from .optimise.scattered_rows import scatter_rows
 from .optimise.simplify import resolve_links, share_inputs, simplify
 from .optimise.store_forwarding import forward_values
 from .optimise.summed_products import sum_first
+from .optimise.tape_reads import read_tapes
 from .optimise.unroll import unroll
 from .optimise.wrapping import unwrap
 from .stages import Pass
@@ -65,6 +67,8 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(fold_constants, then=simplify),
         Pass(straighten),
         Pass(name_equal_sizes),
+        Pass(read_tapes),
+        Pass(without_dead_stores, then=simplify),
         Pass(choose_stores),
         Pass(join, then=simplify, rows=True),
         Pass(merge_branches, then=simplify),
@@ -94,6 +98,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(assign_first),
         Pass(forward_values),
         Pass(promote, then=simplify),
+        Pass(without_dead_stores, then=simplify),
         Pass(without_tail),
         Pass(accumulate),
         Pass(factor_once),

@@ -39,7 +39,6 @@ def wave_grad(u, c, steps):
     for t in range(steps - 1, -1, -1):
         # golden_programs.py:27    u += v
         for i in range(u_size):
-            u[i] = u_tape[t, i]
             v_bar[i] += u_bar[i]
         # golden_programs.py:26    v[1:-1] += c[1:-1] ** 2 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
         for i in range(c_size - 2):
@@ -49,7 +48,7 @@ def wave_grad(u, c, steps):
             u_bar_row_1[i] = v_bar_2
             u_bar[i] += v_bar_2
             u_bar_row[i] = -v_bar_2 * 2.0
-            c_bar_1 = v_bar_1 * (u[i + 2] - 2.0 * u[i + 1] + u[i]) * c_1
+            c_bar_1 = v_bar_1 * (u_tape[t, i + 2] - 2.0 * u_tape[t, i + 1] + u_tape[t, i]) * c_1
             c_bar[i + 1] += c_bar_1 + c_bar_1
         for i in range(c_size - 2):
             u_bar[i + 1] += u_bar_row[i]
