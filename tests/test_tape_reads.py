@@ -98,6 +98,24 @@ def test_programs(function, mode):
     assert_gradient(function, (np.linspace(0.3, 0.9, 5), np.linspace(1.1, 0.4, 5), 4), (0, 1), mode)
 
 
+def from_the_end(u, v, steps):
+    A, s = np.outer(u, v), 0.0
+    for k in range(steps):
+        row = A[k, :3].copy()
+        s += row[-1 - k % 3] * row[k % 2] ** 2
+    return s
+
+
+def test_indices_from_the_end_that_nobody_checks():
+    u, v, du, dv = np.linspace(0.3, 0.9, 5), np.linspace(1.1, 0.4, 5), np.linspace(-1.0, 0.5, 5), np.linspace(0.2, 0.7, 5)
+    for mode in ("python", "numba"):
+        value, slope = jvp(from_the_end, (u, v, 4), (du, dv, None), mode=mode, boundscheck=False)
+        assert np.isclose(value, from_the_end(u, v, 4))
+        h = 1e-6
+        difference = from_the_end(u + h * du, v + h * dv, 4) - from_the_end(u - h * du, v - h * dv, 4)
+        assert np.isclose(slope, difference / (2.0 * h), rtol=1e-6)
+
+
 @pytest.mark.parametrize("function", [whole, afterwards, inside, products, parts])
 def test_forward_mode(function):
     u, v, du, dv = np.linspace(0.3, 0.9, 5), np.linspace(1.1, 0.4, 5), np.linspace(-1.0, 0.5, 5), np.linspace(0.2, 0.7, 5)

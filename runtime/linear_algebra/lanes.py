@@ -1,8 +1,8 @@
-"""Products of small matrices by vectors of four or two numbers, whose sums stay in registers.
+"""Products of small matrices by vectors of four numbers, or fewer, whose sums stay in registers.
 
 LLVM makes vectors of loops that run long; of a product of 4 x 4 it makes single operations. Here each vector is named:
 one holds neighbours of a row of the result, to which a number of the left matrix times a row of the right one is added.
-The last vector of a row overlaps the one before it, so that nothing is read beyond the row.
+Where the last vector of a row would reach beyond it, it overlaps the one before, or is shorter (of complex numbers).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reverse sweep reads the tape where it lies.
+"""Slices that have been copied whole are read where they lie: the reverse sweep reads the tape.
 
     # ---- reverse sweep ----                           for k in range(steps):
     for k in range(steps):                                  for i in range(n):
@@ -8,7 +8,8 @@
             v_bar[i] += u[i] * w_bar[i]
 
 Before an iteration is reversed, what it has overwritten is restored from the tape. Where that is all of a buffer, what
-follows in the iteration reads the tape itself; if nothing else reads the buffer, the copy goes (`dead_stores.py`).
+follows in the iteration reads the tape itself; if nothing else reads the buffer, the copy goes (`dead_stores.py`). So do
+copies of an argument's rows in a loop over them.
 """
 
 from __future__ import annotations
@@ -34,15 +35,13 @@ def read_tapes(function: Function) -> Function:
                 rest = body[k + 1:]
                 if {buffer, tape} & rebound or any({buffer, tape} & touches[t].writes for t in rest):
                     continue
-                alike = all(map(facts.same, buffer.shape, tape.shape[len(prefix):]))
-                body[k + 1:] = [elsewhere(t, buffer, Ref(tape, prefix), alike) if buffer in touches[t].names else t
-                                for t in rest]
+                body[k + 1:] = [elsewhere(t, buffer, Ref(tape, prefix)) if buffer in touches[t].names else t for t in rest]
         return tuple(body)
     return replace(function, body=visit(function.body))
 
 
 def copies(stmt, facts) -> list[tuple[Arr, Arr, tuple]]:
-    """(buffer, another, leading indices of that) of what a nest copies whole from a slice that it leaves alone."""
+    """(buffer, another, leading indices of that) of what a nest copies whole from a slice as long, which it leaves alone."""
     indices, nest = [], stmt
     while counts_up(nest):
         indices.append(nest.index)
@@ -62,23 +61,23 @@ def copies(stmt, facts) -> list[tuple[Arr, Arr, tuple]]:
             continue
         own = len(s.array.shape)
         prefix = source.index[:-own] if own else source.index
-        if own and source.index[-own:] == tuple(indices) and prefix and not set(prefix) & defined_in((stmt,)) and fills(
-                stmt, s.array, (), facts):
+        if own and source.index[-own:] == tuple(indices) and prefix and not set(prefix) & defined_in((stmt,)) and all(
+                map(facts.same, s.array.shape, source.array.shape[-own:])) and fills(stmt, s.array, (), facts):
             found.append((s.array, source.array, prefix))
     return found
 
 
-def elsewhere(stmt, buffer: Arr, part: Ref, alike: bool):
-    """The statement with what it reads of a buffer read from a part of another; alike: which is as long."""
+def elsewhere(stmt, buffer: Arr, part: Ref):
+    """The statement with what it reads of a buffer read from a part of another, which is as long."""
     match stmt:
         case Load(array=a, index=index) if a is buffer:
             return replace(stmt, array=part.array, index=(*part.prefix, *index))
-        case core.Call(args=args) if alike:
+        case core.Call(args=args):
             return replace(stmt, args=tuple(
                 part if x is buffer else replace(x, array=part.array, prefix=(*part.prefix, *x.prefix))
                 if isinstance(x, Ref) and x.array is buffer else x for x in args))
         case For() | core.While() | core.If():
-            return core.with_blocks(stmt, lambda block: tuple(elsewhere(s, buffer, part, alike) for s in block))
+            return core.with_blocks(stmt, lambda block: tuple(elsewhere(s, buffer, part) for s in block))
     return stmt
 
 
