@@ -182,3 +182,16 @@ def test_random_expressions(start):
     for seed in range(start, start + 50):
         outcome, script = attempt(seed)
         assert outcome.verdict != "failed", f"{script}\n{outcome.text}"
+
+
+@pytest.mark.parametrize("times", [0, -1, False])
+def test_no_items_of_any_shape(times):
+    """NumPy's array of a list without items has one axis, whatever the items would have been."""
+    def f(x):
+        rows = [list(row) for row in x]
+        again = rows * times
+        rows *= times
+        return np.array(times * [list(row) for row in x]) * 2.0, np.array(again), len(rows)
+
+    for found, expected in zip(differentiable(f, mode="python")(X), f(X), strict=True):
+        assert np.shape(found) == np.shape(expected)

@@ -123,6 +123,8 @@ def list_repeated(lo: Lowering, items: Value, count: Value) -> Value:
     items = with_items(lo, items)
     times = lo.atom(count)
     known = Static(times.value) if isinstance(times, Const) else None
+    if known is not None and known.value <= 0:
+        return Sequence((), kind_of(items) or list)             # whatever its items would be
     if isinstance(items, Sequence):
         if not items.items:
             return Sequence((), items.kind)
