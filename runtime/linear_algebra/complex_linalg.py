@@ -20,7 +20,7 @@ from . import blas, linalg
 from .lanes import complex_product
 from .linalg import _STRICT
 
-_SMALL = 12                 # up to here, loops beat the call of BLAS
+_SMALL = 12                 # up to here, vectors beat the call of BLAS
 _kept_c = functools.partial(kept, as_they_lie=True)
 
 _WHOLE = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}

@@ -171,7 +171,7 @@ _pair, _pairs = _complex_columns(2), _complex_columns(4)
 
 @kept
 def matrix_matrix(out, a, b, keep):
-    """`blas.matrix_matrix` of real matrices; small ones by vectors."""
+    """`blas.matrix_matrix` of real matrices of one dtype; small ones by vectors."""
     n, m, k, size = out.shape[0], out.shape[1], a.shape[1], out.itemsize
     if not (0 < n <= _SMALL and 0 < m <= _SMALL and 0 < k <= _SMALL and a.shape[0] == n and b.shape[0] == k and (
             b.shape[1] == m)):

@@ -53,7 +53,7 @@ def _product(out, a, b, keep):
     ranks = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
     if ranks not in _PRODUCTS:
         return None
-    if ranks == (2, 2) and isinstance(a.dtype, types.Float):
+    if ranks == (2, 2) and isinstance(a.dtype, types.Float) and out.dtype == a.dtype == b.dtype:
         return lanes.matrix_matrix, (keep,)
     return (_PRODUCTS if isinstance(a.dtype, types.Float | types.Complex) else _BY_LOOPS)[ranks], (keep,)
 

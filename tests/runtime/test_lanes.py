@@ -1,9 +1,10 @@
 """Small products by vectors: all sizes, layouts and ways, and nothing outside the result is touched."""
 
+import numba
 import numpy as np
 import pytest
 
-from autodiff.runtime.linear_algebra import blas, complex_linalg, lanes
+from autodiff.runtime.linear_algebra import blas, complex_linalg, lanes, linalg
 
 RANDOM = np.random.default_rng(0)
 LAYOUTS = {
@@ -83,6 +84,19 @@ def test_complex_products(dtype):
 
 
 KEPT = complex_linalg._product
+
+
+def test_products_of_two_dtypes():
+    """As by BLAS's loops: vectors are of one dtype."""
+    @numba.njit
+    def product(out, a, b):
+        linalg.matmul_into(out, a, b)
+
+    a, b = RANDOM.integers(-4, 5, (3, 4)), RANDOM.integers(-4, 5, (4, 2))
+    for kinds in ((np.float64, np.float64, np.float32), (np.float64, np.float32, np.float32)):
+        out = np.empty((3, 2), kinds[0])
+        product(out, a.astype(kinds[1]), b.astype(kinds[2]))
+        np.testing.assert_array_equal(out, a @ b)
 
 
 @pytest.mark.parametrize("shapes", [((2, 3), (3, 2), (2, 3)), ((2, 2), (3, 2), (2, 2)), ((3, 2), (2, 2), (2, 2)),
