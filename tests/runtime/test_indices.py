@@ -7,6 +7,8 @@ import pytest
 
 import autodiff as ad
 from autodiff.runtime.machine_code.jit import jit_functions
+from autodiff.transforms.language import core
+from autodiff.transforms.language.python_text import fixed_sizes
 
 TEXT = """
 def moved(x, y, i, by):
@@ -117,3 +119,10 @@ def test_an_element_that_a_branch_adds_to_and_another_name_of_it():
             ad.check_grads(lambda x, k=k: g(x, k), (np.array([0.4, 0.9, 1.3]),), mode="python")
             slope = ad.grad(g, mode=mode)(np.array([0.4, 0.9, 1.3]), k)
             np.testing.assert_allclose(slope, ad.vjp(g, np.array([0.4, 0.9, 1.3]), k, mode=mode)[1](1.0)[0])
+
+
+def test_the_first_size_of_a_parameter_is_not_settled():
+    """A tape that has grown is longer than it began."""
+    shapes = (16, 2), (16,), (3, 3, 4)
+    arrays = [core.Arr("tape", "float64", tuple(core.Const(n, "int64") for n in shape)) for shape in shapes]
+    assert fixed_sizes(arrays) == ((None, 2), None, (None, 3, 4))

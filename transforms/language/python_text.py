@@ -117,8 +117,10 @@ def tidy(lines: list[Line]) -> list[Line]:
 
 
 def fixed_sizes(params) -> tuple:
-    """For each core parameter None, or its sizes, of an array that has some of a program's own: None for the others."""
-    shapes = [[n.value if isinstance(n, Const) else None for n in p.shape] if isinstance(p, Arr) else [] for p in params]
+    """For each core parameter None, or its sizes, of an array that has some of a program's own: None for the others, and for
+    the first one, in which a tape has grown."""
+    shapes = [[None, *(n.value if isinstance(n, Const) else None for n in p.shape[1:])] if isinstance(p, Arr) and p.shape
+              else [] for p in params]
     return tuple(tuple(shape) if any(n is not None for n in shape) else None for shape in shapes)
 
 
