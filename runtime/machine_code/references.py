@@ -76,18 +76,19 @@ class BorrowingLower(lowering.Lower):
     def lower_assign(self, ty: Any, inst: Any) -> Any:
         """The value of an assignment."""
         value = super().lower_assign(ty, inst)
-        if inst.target.name in self.arguments or self.borrows(inst.target.name):
+        if self.borrows(inst.target.name):
             self.decref(ty, value)              # next to where it was added: LLVM's pass removes both
         return value
 
     def delvar(self, name: str) -> None:
         """The end of a variable."""
-        if not (name in self.arguments or self.borrows(name)):
+        if not self.borrows(name):
             super().delvar(name)
 
     def borrows(self, name: str) -> bool:
-        """Whether a variable is a view without a reference; one with memory of its own would give back what it held."""
-        return name in self.views and name in self._singly_assigned_vars and not self._disable_sroa_like_opt
+        """Whether a variable has no reference: an argument, or a view; not one in memory of its own, which is given back."""
+        return name in self.arguments or (
+            name in self.views and name in self._singly_assigned_vars and not self._disable_sroa_like_opt)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -59,10 +59,9 @@ def copies(stmt, facts) -> list[tuple[Arr, Arr, tuple]]:
         source = sources.get(s.value) if is_assignment(s) else None
         if source is None or source.array in written or source.array.dtype != s.array.dtype:
             continue
-        own = len(s.array.shape)
-        prefix = source.index[:-own] if own else source.index
-        if own and source.index[-own:] == tuple(indices) and prefix and not set(prefix) & defined_in((stmt,)) and all(
-                map(facts.same, s.array.shape, source.array.shape[-own:])) and fills(stmt, s.array, (), facts):
+        prefix, own = source.index[:-len(indices)], source.index[-len(indices):]
+        if own == s.index == tuple(indices) and prefix and not set(prefix) & defined_in((stmt,)) and all(
+                map(facts.same, s.array.shape, source.array.shape[len(prefix):])) and fills(stmt, s.array, (), facts):
             found.append((s.array, source.array, prefix))
     return found
 
