@@ -6,6 +6,7 @@ import pytest
 from autodiff import AutodiffError, differentiable, value_and_grad
 
 from .fuzz.list_expressions import alike, attempt, plain
+from .support import from_text
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 V = np.array([3.0, 1.0, 2.0])
@@ -195,3 +196,46 @@ def test_no_items_of_any_shape(times):
 
     for found, expected in zip(differentiable(f, mode="python")(X), f(X), strict=True):
         assert np.shape(found) == np.shape(expected)
+
+
+ORDERS = ["[x[0], 2.0] < [x[0], x[1]]", "list(x) > [1.0] * n", "[1.0] * n < sorted([x[2], x[0]])",
+          "known < [x[1], 1.0, x[2]] * 2",
+          "[[x[0], 1.0]] < [[v, v] for v in x]", "(x[0], 2.0) <= (x[0], 2.0)", "[1.0, 2.0] <= known", "x.shape < (4,) * n"]
+
+
+@pytest.mark.parametrize("expression", ["{0}", "-({0})", "({0}) + ({0})", "({0}) * ({0})", "hasattr({0}, 'shape')",
+                                        "2.0 * ({0})"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_order_is_a_truth_as_of_the_items_that_differ(order, expression):
+    """NumPy's where its numbers differ, else Python's own: what differs between them is as in Python, or refused."""
+    f = from_text("f", f"def f(x, n, known):\n    return {expression.format(order)}")
+    differentiated = differentiable(f, mode="python")
+    try:
+        expected = f(V, 3, [3.0, 1.0])
+    except TypeError:
+        with pytest.raises(AutodiffError):
+            differentiated(V, 3, [3.0, 1.0])
+        return
+    try:
+        found = differentiated(V, 3, [3.0, 1.0])
+    except AutodiffError:
+        assert expression not in ("{0}", "2.0 * ({0})")
+        return
+    assert found == expected and (expression in ("{0}", "2.0 * ({0})") or type(found) is type(expected))
+
+
+def test_a_sum_of_pythons_own_numbers_is_one():
+    """Beside NumPy's, lists are arrays."""
+    with pytest.raises(AutodiffError, match="unsupported operand"):
+        differentiable(lambda x, n: x.tolist()[1:] / sum([0.5] * n), mode="python")(V, 3)
+    with pytest.raises(AutodiffError, match="a list are compared"):
+        differentiable(lambda n: sum([0.5] * n) == [0.5] * n, mode="python")(3)
+
+
+@pytest.mark.parametrize("use", ["{0} == list(x)", "{0} != None", "[{0}] == [list(x)]", "list(x) in [{0}]", "({0}) is None"])
+@pytest.mark.parametrize("chosen", ["(x.tolist() or [[v, v] for v in x])",
+                                    "(x.tolist() if x[0] > 0 else [[v, v] for v in x])"])
+def test_lists_that_do_not_fit_together_have_no_comparison(chosen, use):
+    f = from_text("f", f"def f(x):\n    return {use.format(chosen)}")
+    with pytest.raises(AutodiffError, match="a list on one path and another one on another"):
+        differentiable(f, mode="python")(V)

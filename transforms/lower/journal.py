@@ -33,9 +33,11 @@ class Attempt:
         del lo.frames[len(self.environments):]
         b = lo.b = self.b
         b.following = None
-        lo.node, lo.frame, lo.around, lo.learnt = self.node, self.frame, self.around, self.learnt.copy()
-        b.facts.forget_since(dict(self.equal))                # the checks that made sizes equal are dropped too
         outside = surrounding(lo)[1:]
+        stay = checks_in(lo, outside)
+        lo.node, lo.frame, lo.around, lo.learnt = self.node, self.frame, self.around, self.learnt.copy()
+        lo.learnt.guarded |= stay
+        b.facts.forget_since(dict(self.equal))                # the checks that made sizes equal are dropped too
         forced = lo.forced_log[self.forced:]
         for delayed in forced:
             if delayed.builder not in outside:
@@ -77,7 +79,12 @@ def dropped(lo: Lowering, loop: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        lo.b, lo.learnt.guarded, lo.learnt.spent = here, guarded, spent
+        lo.b, lo.learnt.guarded, lo.learnt.spent = here, guarded | checks_in(lo, surrounding(lo, here)), spent
+
+
+def checks_in(lo: Lowering, blocks) -> set:
+    """The conditions that are checked in these blocks, which stay, whatever the one inside comes to."""
+    return {(condition, block) for condition, block in lo.learnt.guarded if block in blocks}
 
 
 def surrounding(lo: Lowering, block=None) -> list[PairBuilder]:

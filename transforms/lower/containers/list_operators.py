@@ -203,15 +203,14 @@ def compare_lists(lo: Lowering, function, left: Value, right: Value) -> Value | 
     left, right = with_items(lo, left), with_items(lo, right)
     if left is right:
         return Static(function in (operator.eq, operator.le, operator.ge))
-    if isinstance(left, Sequence) and isinstance(right, Sequence):
-        found = sequences_equal(lo, left, right) if equality else sequences_ordered(lo, function, left, right)
-    else:
+    known = isinstance(left, Sequence) and isinstance(right, Sequence)
+    if not known:
         in_memory(lo, left, right)
-        if equality:
-            found = lo.call_python(lists_equal, [left, right], {})
-        else:
-            found = lo.call_python(IN_ORDER[function], [left, right], {})
-        found = lo.condition(found)
+    if not equality and not known:
+        return lo.call_python(IN_ORDER[function], [left, right], {})
+    if not equality:
+        return sequences_ordered(lo, function, left, right)
+    found = sequences_equal(lo, left, right) if known else lo.condition(lo.call_python(lists_equal, [left, right], {}))
     if function is operator.ne:
         found = lo.b.let("not", found, dtype="bool")
     return truth_value(lo, found)
@@ -232,21 +231,28 @@ def same_items(lo: Lowering, a: Value, b: Value):
     return lo.condition(lo.compare(gast.Eq(), a, b))
 
 
-def sequences_ordered(lo: Lowering, function, left: Sequence, right: Sequence, k: int = 0):
-    """By the first items that differ, else by length."""
-    if k == min(len(left.items), len(right.items)):
-        return Const(function(len(left.items), len(right.items)), "bool")
-    a, b = left.items[k], right.items[k]
-    same = same_items(lo, a, b)
-    if isinstance(same, Const) and same.value:
-        return sequences_ordered(lo, function, left, right, k + 1)
-    here = lo.condition(lo.compare(ORDER[function](), a, b))
-    if isinstance(same, Const):
-        return here
-    let = lo.b.let
-    differs = let("and", let("not", same, dtype="bool"), here, dtype="bool")
-    rest = let("and", same, sequences_ordered(lo, function, left, right, k + 1), dtype="bool")
-    return let("or", differs, rest, dtype="bool")
+def sequences_ordered(lo: Lowering, function, left: Sequence, right: Sequence) -> Value:
+    """By the first items that differ, whose comparison it gives, a truth of NumPy's own for its numbers; else by length."""
+    own = set()
+
+    def ordered(k: int):
+        if k == min(len(left.items), len(right.items)):
+            own.add(True)
+            return Const(function(len(left.items), len(right.items)), "bool")
+        a, b = left.items[k], right.items[k]
+        same = same_items(lo, a, b)
+        if isinstance(same, Const) and same.value:
+            return ordered(k + 1)
+        truth = lo.compare(ORDER[function](), a, b)
+        own.update(weak for _, weak in kinds_of(lo, truth))
+        here = lo.condition(truth)
+        if isinstance(same, Const):
+            return here
+        let = lo.b.let
+        differs = let("and", let("not", same, dtype="bool"), here, dtype="bool")
+        return let("or", differs, let("and", same, ordered(k + 1), dtype="bool"), dtype="bool")
+    cond = ordered(0)
+    return truth_value(lo, cond) if own == {True} else Scalar(cond, False, len(own) > 1)
 
 
 # -- items and attributes ---------------------------------------------------------------------------------

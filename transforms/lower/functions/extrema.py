@@ -40,6 +40,7 @@ from ..values import (
     differ,
     is_number,
     known_as,
+    weak_of,
 )
 from .purity import call_now, is_fixed
 
@@ -74,7 +75,8 @@ def lower_sum(lo, x, start=Static(0)):
         total.mixed = frozenset({("int64", True), ("int64", False)})
     elif isinstance(total, Scalar) and kind_of(x) is not None:         # of an empty list it is 0
         item = listed_number(lo, memory_of_list(x), total.atom, total.weak)
-        total.mixed = kinds_of(lo, item) | {("int64", True)} if kinds_of(lo, item) != {("int64", True)} else False
+        kinds = kinds_of(lo, item) | {("int64", True)}
+        total.mixed, total.weak = kinds if len(kinds) > 1 else False, weak_of(kinds)
     return total
 
 

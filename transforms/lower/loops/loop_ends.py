@@ -247,7 +247,7 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                 raise NeedsStatic(lo.error(TypeConflict, f"{named(name)} is a number at the start of an iteration and "
                                                          f"{describe(end)} at its end"))
             dtype, _, kinds = by_path(lo, Scalar(var, weak, plan.kinds.get(key, False)), end)
-            if kinds and kinds != plan.kinds.get(key) and (differ(kinds) or not weak):
+            if kinds and kinds != plan.kinds.get(key):
                 plan.kinds[key], plan.dtype[key], plan.unsettled = kinds, dtype, True
                 return None
             if weak and not is_weak(lo, end) and not differ(kinds):

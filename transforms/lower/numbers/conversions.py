@@ -114,7 +114,8 @@ def needs_static(lo: Lowering, value, what):
 
 def of_truths(lo: Lowering, name: str, values) -> tuple:
     """Operands and dtype of an operation on truths alone: Python's own are the integers 0 and 1, NumPy's are not."""
-    if name in ("add", "sub", "neg", "pos", "invert") and any(v.mixed for v in values):
+    as_numbers = OPS[name].kind in ("same", "float") and name not in ("maximum", "minimum") or name == "invert"
+    if as_numbers and any(v.mixed for v in values):
         raise lo.error(UnsupportedSyntax, "a truth that is Python's own on one path and NumPy's on another differs "
                        "in arithmetic", "convert it: bool(...) or int(...)")
     if not all(map(partial(is_weak, lo), values)):
@@ -123,7 +124,7 @@ def of_truths(lo: Lowering, name: str, values) -> tuple:
             raise lo.error(TypeConflict, f"NumPy's booleans have no `{shown}`",
                            "use `^` or `~`, or convert them: int(...)")
         return values, "bool"
-    if OPS[name].kind in ("same", "float") and name not in ("maximum", "minimum") or name == "invert":
+    if as_numbers:
         return tuple(Scalar(lo.atom(v, "int64"), True) for v in values), "int64"
     return values, "bool"
 

@@ -20,7 +20,20 @@ from ..journal import dropped, environments, restore
 from ..numbers.conversions import truth_value
 from ..state import Lowering
 from ..structures import describe, option_key
-from ..values import Array, Either, GrowList, Scalar, Sequence, Slice, Static, Undefined, Value, is_number, known_as
+from ..values import (
+    ON_ALL_PATHS,
+    Array,
+    Either,
+    GrowList,
+    Scalar,
+    Sequence,
+    Slice,
+    Static,
+    Undefined,
+    Value,
+    is_number,
+    known_as,
+)
 
 
 def split(lo: Lowering, value: Either, action, raises: str = "", pure: bool = False) -> Value:
@@ -41,8 +54,17 @@ def split(lo: Lowering, value: Either, action, raises: str = "", pure: bool = Fa
     def rest(left):
         if len(left) == 1:
             return action(value.options[left[0]])
-        return lo.choose(among(lo, value, left[:1]), lambda: action(value.options[left[0]]), lambda: rest(left[1:]))
+        return fitting(lo, lo.choose(among(lo, value, left[:1]), lambda: action(value.options[left[0]]),
+                                     lambda: rest(left[1:])))
     return rest(possible)
+
+
+def fitting(lo: Lowering, chosen: Value) -> Value:
+    """What an expression chose. Refused here if it is of two kinds that do not fit together: comparisons, `is` and `in`
+    would take it for a third."""
+    if isinstance(chosen, Undefined) and chosen.lost:
+        raise lo.error(TypeConflict, chosen.why, ON_ALL_PATHS)
+    return chosen
 
 
 def undecided(index: Value) -> Either | None:

@@ -53,7 +53,7 @@ from ..values import (
     is_number,
     passes,
 )
-from .alternatives import is_none, split
+from .alternatives import fitting, is_none, split
 from .liveness import bound_inside, use_counts
 from .messages import text_of
 from .operands import is_flat
@@ -93,8 +93,8 @@ def eval_if_exp(lo: Lowering, node):
     cond = truth_of(lo, node.test)
     if isinstance(cond, Const):
         return lo.eval(node.body if cond.value else node.orelse)
-    return lo.choose(cond, lambda: lo.eval(node.body), lambda: lo.eval(node.orelse),
-                     bound_inside((node.body, node.orelse)))
+    return fitting(lo, lo.choose(cond, lambda: lo.eval(node.body), lambda: lo.eval(node.orelse),
+                                 bound_inside((node.body, node.orelse))))
 
 # -- containers -------------------------------------------------------------------------------------------
 

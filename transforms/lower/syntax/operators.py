@@ -54,7 +54,7 @@ from ..values import (
     is_number,
     passes,
 )
-from .alternatives import narrow, split, truth_of_either
+from .alternatives import fitting, narrow, split, truth_of_either
 from .liveness import bound_inside
 from .messages import text_operator
 from .operands import no_operands, text_check
@@ -221,7 +221,7 @@ def decided(lo: Lowering, is_and, nodes) -> Value:
     if isinstance(found, (Undefined, Either)) and isinstance(first, Scalar) and first.dtype == "int64" and (
             isinstance(found, Undefined) or can_be_known(lo, first)):
         raise needs_static(lo, first, f"what `{'and' if is_and else 'or'}` chooses by")
-    return found
+    return fitting(lo, found)
 
 
 def truth_of(lo: Lowering, node):
