@@ -35,7 +35,7 @@ from autodiff.transforms.language.core import (
 from autodiff.transforms.language.ops import OPS
 from autodiff.transforms.printing.emit import emit
 
-BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv"}
+BINARY = {ast.Mod: "mod", ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv"}
 COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq"}
 REVERSE = "# ---- reverse"
 HELPERS = {call.helper: name for name, call in CALLS.items()}

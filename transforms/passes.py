@@ -29,6 +29,7 @@ from .optimise.masked_loops import guard_masked
 from .optimise.parallel import hoist_from_sequential
 from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
+from .optimise.remainders import without_remainders
 from .optimise.reuse import keep_rows
 from .optimise.rows_of_products import multiply_rows
 from .optimise.scalar_expansion import turn_columns
@@ -91,6 +92,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(forward_values),
         Pass(contract, rows=True),
         Pass(merge_repeated),
+        Pass(without_remainders),
         Pass(unwrap, then=simplify),
         Pass(scatter_rows, then=simplify),
         Pass(keep_rows, then=simplify),

@@ -110,6 +110,8 @@ class Builder(Statements):
     def fold(self, op: str, args: tuple, dtype: str) -> Atom | None:
         if op in ("floordiv", "mod") and dtype == "int64" and args[1] == ZERO:
             return ZERO                     # NumPy's; where Python raises, a check stands before
+        if op == "mod" and dtype == "int64" and self.facts.at_least(args[0]) and self.facts.at_most(args[0], args[1], 1):
+            return args[0]
         if op in FOLD and all(isinstance(a, Const) for a in args) and dtype in ("int64", "bool"):
             value = FOLD[op](*(a.value for a in args))
             return Const(bool(value) if dtype == "bool" else int(value), dtype)

@@ -173,6 +173,9 @@ class Facts:
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value > 0:
             inner = self.bound(args[0], upper, visible, builder, fuel)
             return None if inner is None else builder.let("floordiv", inner, args[1], dtype="int64")
+        if op == "mod" and self.at_least(args[1], 1):
+            inner = self.bound(args[1], upper, visible, builder, fuel) if upper else integer(1)
+            return None if inner is None else builder.isub(inner, 1)
         return None
 
     def same(self, a: Atom, b: Atom) -> bool:
@@ -230,8 +233,8 @@ class Facts:
         if op == "mod" and isinstance(args[1], Const):          # of the sign of the divisor
             if args[1].value:
                 yield integer(min(args[1].value + 1, 0) if lower else max(args[1].value - 1, 0))
-        elif op == "mod" and lower and self.at_least(args[1], 0, fuel):
-            yield integer(0)
+        elif op == "mod" and self.at_least(args[1], 0 if lower else 1, fuel):
+            yield integer(0) if lower else combine(self.affine(args[1]), (1, {}), -1)
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value >= 1:
             if self.at_least(args[0], 0, fuel):
                 yield integer(0) if lower else args[0]

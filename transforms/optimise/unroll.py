@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import FOLD, integer
+from ..language.build import integer
 from ..language.core import Const, Function, sub_blocks, walk, with_blocks
-from ..language.queries import acting, allocated_in, is_branch, is_loop, is_whole, operation
+from ..language.queries import acting, allocated_in, is_branch, is_loop, is_whole
 from ..language.substitution import substitute
+from .constant_folding import fold_block, fold_constants
 
 MOST_ITERATIONS, MOST_STATEMENTS = 4, 80
 
@@ -25,7 +26,7 @@ def unroll(function: Function) -> Function:
     """The program with its short innermost loops written out."""
     mapping: dict = {}
     body = unrolled(function.body, False, mapping)
-    return replace(function, body=body)
+    return fold_constants(replace(function, body=body))
 
 
 def unrolled(block, nested: bool, mapping: dict) -> tuple:
@@ -64,31 +65,13 @@ def written_out(loop, count: int, mapping: dict) -> list:
         index = integer(core.known_value(loop.start) + k * core.known_value(loop.step))
         names: dict = {loop.index: index, **values}
         body = loop.body if k == 0 else acting(loop.body)
-        out.extend(folded(substitute(body, names), names))
-        values = {c.var: names.get(c.next, c.next) for c in loop.carries}
+        found: dict = {}
+        out.extend(fold_block(substitute(body, names), found))
+        ends = {c.var: names.get(c.next, c.next) for c in loop.carries}
+        values = {v: found.get(x, x) for v, x in ends.items()}
     for c in loop.carries:
         mapping[c.result] = values[c.var]
     return out
-
-
-def folded(block, names: dict) -> tuple:
-    """Sums and products of integer constants, which the indices have become, computed; sums without their zero."""
-    known: dict = {}
-    out = []
-    for s in block:
-        if known:
-            s = substitute((s,), dict(known), fresh=False)[0]
-        if operation(s) in ("add", "sub", "mul") and s.var.dtype == "int64" and all(isinstance(a, Const) for a in s.args):
-            known[s.var] = integer(FOLD[s.op](*(a.value for a in s.args)))
-            continue
-        if operation(s) == "sum" and isinstance(s.args[0], Const) and s.args[0].value == 0:
-            known[s.var] = s.args[1]
-            continue
-        out.append(s)
-    for v, x in list(names.items()):
-        if x in known:
-            names[v] = known[x]
-    return tuple(out)
 
 
 __all__ = ["unroll"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...language.build import ONE, ZERO, integer
 from ...language.core import NOWHERE, Const, Var
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ...language.facts import combine
 from ..checks import CAREFUL, add_check, guarded, known_in, outermost, require_that, show_number, show_size
 from ..functions.places import in_library
 from ..numbers.conversions import static_int
@@ -17,6 +18,7 @@ from .broadcasting import require_same, same_size, unequal
 from .loop_nests import branch
 
 UNPROVEN = "an index may leave its array"
+FEW = 8                         # places before the start of an axis that an index may count from its end
 
 
 def static_slice(lo: Lowering, index: Slice) -> slice:
@@ -194,6 +196,9 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
         b = lo.b
     elif lo.boundscheck is True and checked_outside(lo, atom, size):
         return atom
+    elif facts.at_most(atom, size, 1) and (facts.proven(combine(facts.affine(atom), facts.affine(size), 1)) or
+            lo.boundscheck is True and facts.at_least(atom, -FEW) and checked_outside(lo, atom, size, True)):
+        return b.let("mod", atom, size, dtype="int64", hint=getattr(atom, "hint", "i"))
     fixed = b.let("wrap_index", atom, size, integer(axis), dtype="int64", hint=getattr(atom, "hint", "i"))
     facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))
     if not in_library(lo) and isinstance(fixed, Var):
@@ -201,20 +206,20 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
     return fixed
 
 
-def checked_outside(lo: Lowering, atom, size) -> bool:
+def checked_outside(lo: Lowering, atom, size, from_end: bool = False) -> bool:
     """Check once, before all loops, that an affine index stays in range; where that fails, the caller starts again
-    with a check at every access."""
+    with a check at every access. from_end: it may be below 0, and count from the end."""
     facts = lo.b.facts
     b = outermost(lo).last()
     outside = lambda v: known_in(lo, v, b)  # noqa: E731
     if lo.b is b or not outside(size):
         return False
     conditions = []
-    if not facts.at_least(atom):
+    if from_end or not facts.at_least(atom):
         low = facts.bound(atom, False, outside, b)
         if low is None:
             return False
-        conditions.append(("ge", low, ZERO))
+        conditions.append(("ge", b.iadd(low, size) if from_end else low, ZERO))
     if not facts.at_most(atom, size, 1):
         high = facts.bound(atom, True, outside, b)
         if high is None:

@@ -203,14 +203,15 @@ def compare_lists(lo: Lowering, function, left: Value, right: Value) -> Value | 
     left, right = with_items(lo, left), with_items(lo, right)
     if left is right:
         return Static(function in (operator.eq, operator.le, operator.ge))
-    known = isinstance(left, Sequence) and isinstance(right, Sequence)
-    if not known:
+    if isinstance(left, Sequence) and isinstance(right, Sequence):
+        if not equality:
+            return sequences_ordered(lo, function, left, right)
+        found = sequences_equal(lo, left, right)
+    else:
         in_memory(lo, left, right)
-    if not equality and not known:
-        return lo.call_python(IN_ORDER[function], [left, right], {})
-    if not equality:
-        return sequences_ordered(lo, function, left, right)
-    found = sequences_equal(lo, left, right) if known else lo.condition(lo.call_python(lists_equal, [left, right], {}))
+        if not equality:
+            return lo.call_python(IN_ORDER[function], [left, right], {})
+        found = lo.condition(lo.call_python(lists_equal, [left, right], {}))
     if function is operator.ne:
         found = lo.b.let("not", found, dtype="bool")
     return truth_value(lo, found)

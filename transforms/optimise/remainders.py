@@ -1,0 +1,95 @@
+"""Remainders of places that hardly leave their range, as in `x[(i + 1) % n]`, without a division.
+
+    for i in range(n):                            for i in range(n):
+        v = (i + 1) % n                               v = i + 1
+        y[i] = x[v]               becomes             v = v if v < n else 0
+                                                      y[i] = x[v]
+
+A division takes as long as twenty additions, and such a choice can be decided outside the loop (`wrapping.py`).
+"""
+
+from __future__ import annotations
+
+from ..language.build import ZERO, Builder
+from ..language.core import For, Function, If, Let, Merge, Var, sub_blocks, walk, with_blocks
+from ..language.facts import Facts, combine
+from ..language.motion import facts_of
+from ..language.queries import is_range, operation
+from ..language.rewrite import kept
+from ..language.substitution import renamed
+
+FEW = 8                 # places beyond the range that may need a division
+
+
+def without_remainders(function: Function) -> Function:
+    """The program with choices in the place of remainders of which it is known that they wrap once, or rarely."""
+    if not any(operation(s) == "mod" and s.var.dtype == "int64" for s in walk(function.body)):
+        return function
+    facts = facts_of(function, checks=False)            # which come later than some of these loops
+    same: dict = {}
+    body = chosen(function.body, facts, same)
+    return function if body is function.body else renamed(function, body, same)
+
+
+def chosen(block: tuple, facts: Facts, same: dict) -> tuple:
+    """A block with choices in the place of remainders. same: takes what they are."""
+    out: list = []
+    for s in block:
+        if operation(s) == "mod" and s.var.dtype == "int64":
+            out += choice(s, facts, same)
+            continue
+        sizes = long_enough(s, facts) if is_range(s) else []
+        for size, least in sizes:
+            facts.floors.setdefault(size, []).append(least)
+        if sub_blocks(s):
+            s = with_blocks(s, lambda inner: chosen(inner, facts, same))
+        for size, _ in sizes:
+            facts.floors[size].pop()
+        out.append(s)
+    return kept(block, out)
+
+
+def long_enough(loop: For, facts: Facts) -> list[tuple]:
+    """What is known of sizes while a loop runs: the last index is not before the first one. (variable, at least what)."""
+    low, high = facts.range.get(loop.index, (None, None))
+    if low is None or high is None:
+        return []
+    constant, terms = combine(facts.affine(high), facts.affine(low), -1)
+    return [(v, (-constant, {w: -d for w, d in terms.items() if w is not v})) for v, c in terms.items() if c == 1]
+
+
+def choice(remainder: Let, facts: Facts, same: dict) -> list:
+    """Statements for `a % b` that divide only where `a` leaves the range, and there only if it may be by more than `b`.
+
+    Itself, if it is not known that `a` leaves the range by less than `b`, or by few.
+    """
+    a, b = remainder.args
+    place, size = facts.affine(a), facts.affine(b)
+    above, below = facts.at_least(a), facts.at_most(a, b, 1)
+    if above and below:
+        same[remainder.var] = a
+        return []
+    builder, found = Builder(facts), a
+    builder.loc = remainder.loc
+    twice = combine(combine(size, size, 1), combine(place, (1, {}), 1), -1)             # 2 b - 1 - a
+    for within, bound, test, by_one, once, back, by_few in (
+            (below, b, "lt", facts.at_most(a, b), twice, "sub", facts.at_most(a, b, 1 - FEW)),
+            (above, ZERO, "ge", facts.at_least(a, -1), combine(place, size, 1), "add", facts.at_least(a, -FEW))):
+        if within:
+            continue
+        shifted = facts.proven(once)
+        if not (shifted or by_few):
+            return [remainder]
+        cond = builder.compare(test, a, bound)
+        if by_one:
+            other = ZERO if test == "lt" else builder.isub(b, 1)
+        else:
+            other = builder.let(back if shifted else "mod", a, b, dtype="int64")
+        var = Var(remainder.var.hint, "int64")
+        builder.add(If(cond, (), (), (Merge(var, found, other),)))
+        found = var
+    same[remainder.var] = found
+    return builder.stmts
+
+
+__all__ = ["without_remainders"]
