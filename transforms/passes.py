@@ -26,6 +26,7 @@ from .optimise.loop_fusion import merge_nests
 from .optimise.loop_interchange import interchange
 from .optimise.loop_reversal import straighten
 from .optimise.masked_loops import guard_masked
+from .optimise.merged_axes import separate_axes
 from .optimise.parallel import hoist_from_sequential
 from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
@@ -92,6 +93,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(forward_values),
         Pass(contract, rows=True),
         Pass(merge_repeated),
+        Pass(separate_axes, then=simplify),
         Pass(without_remainders),
         Pass(unwrap, then=simplify),
         Pass(scatter_rows, then=simplify),

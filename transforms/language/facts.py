@@ -238,6 +238,17 @@ class Facts:
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value >= 1:
             if self.at_least(args[0], 0, fuel):
                 yield integer(0) if lower else args[0]
+        elif op == "floordiv" and self.at_least(args[1], 1, fuel) and self.at_least(args[0], 0, fuel):
+            yield from [integer(0)] if lower else self._quotients(*args)
+
+    def _quotients(self, a: Atom, b: Atom):
+        """What `a // b` is at most, if `a` is less than a product with `b`."""
+        top = self.range.get(a, (None, None))[1] if isinstance(a, Var) else None
+        constant, terms = combine(self.affine(top), (1, {}), 1) if top is not None else (1, {})
+        if constant == 0 and list(terms.values()) == [1]:
+            op, args = self.definition.get(next(iter(terms)), ("", ()))
+            if op == "mul":
+                yield from (combine(self.affine(x), (1, {}), -1) for x, y in (args, args[::-1]) if self.same(y, b))
 
 
 def combine(left, right, factor: int):

@@ -14,7 +14,18 @@ from dataclasses import replace
 from ..language import core
 from ..language.core import Const, Function, walk
 from ..language.motion import Touches, facts_of
-from ..language.queries import acting, counts_up, is_access, is_addition, is_allocation, is_assignment, operation, sole
+from ..language.queries import (
+    acting,
+    counts_up,
+    is_access,
+    is_addition,
+    is_allocation,
+    is_assignment,
+    is_range,
+    operation,
+    sole,
+)
+from .merged_axes import factors
 
 
 def assign_first(function: Function) -> Function:
@@ -57,27 +68,51 @@ def is_zero(value) -> bool:
     return isinstance(value, Const) and value.value == 0
 
 
-def covered(stmt, array, sizes, prefix, indices, facts):
+def covered(stmt, array, sizes, prefix, loops, facts):
     """The nest with its one addition to `array` made an assignment; None if it does not reach every element once."""
-    axis = len(indices)
-    if not (counts_up(stmt) and facts.same(stmt.stop, sizes[axis])):
+    if not counts_up(stmt):
         return None
-    indices = (*indices, stmt.index)
+    loops = (*loops, stmt)
     inside = [s for s in acting(stmt.body) if any(touches_array(t, array) for t in walk((s,)))]
-    if len(indices) == len(sizes):
-        s = inside[0] if inside else None
-        own = all(is_access(t) and t.index == (*prefix, *indices)
-                  for t in walk(stmt.body) if touches_array(t, array))
-        if not (is_addition(s) and own):
-            return None
+    s = inside[0] if inside else None
+    if len(inside) == 1 and is_range(s):
+        made = covered(s, array, sizes, prefix, loops, facts)
+    elif is_addition(s) and s.index[:len(prefix)] == prefix and all(
+            is_access(t) and t.index == s.index for t in walk(stmt.body) if touches_array(t, array)) and reached(
+            s.index[len(prefix):], sizes, loops, facts):
         made = replace(s, accumulate=False)
-    elif len(inside) != 1:
-        return None
     else:
-        made = covered(inside[0], array, sizes, prefix, indices, facts)
+        made = None
     if made is None:
         return None
-    return replace(stmt, body=tuple(made if s is inside[0] else s for s in stmt.body))
+    return replace(stmt, body=tuple(made if t is s else t for t in stmt.body))
+
+
+def reached(places, sizes, loops, facts) -> bool:
+    """Whether the loops, from the outermost in, run over all places of these axes, each along one axis or with the next
+    ones along one."""
+    if not (places and loops):
+        return not (places or loops)
+    return any(reached(places[1:], sizes[1:], loops[k:], facts) for k in range(1, len(loops) + 1)
+               if facts.same(places[0], loops[0].index) and facts.same(sizes[0], loops[0].stop) and k == 1
+               or k > 1 and in_order(places[0], sizes[0], loops[:k], facts))
+
+
+def in_order(place, size, loops, facts) -> bool:
+    """Whether a place is that of the loops' indices in the order of C, in an axis that is as long as all of them."""
+    *outer, last = loops
+    if not outer:
+        return facts.same(place, last.index) and facts.same(size, last.stop)
+    row, inner = (facts.definition.get(place, ("", ()))[1] or (None, None))[:2]
+    return facts.definition.get(place, ("",))[0] == "add" and facts.same(inner, last.index) and any(
+        facts.same(length, last.stop) and facts.same(other, last.stop) and in_order(start, count, outer, facts)
+        for start, length in pairs(row, facts) for count, other in pairs(size, facts))
+
+
+def pairs(product, facts):
+    """The integers, both ways round, whose product another one is."""
+    for a, b in factors(product, facts):
+        yield from ((a, b), (b, a))
 
 
 def overwritten_first(function: Function, array):

@@ -94,6 +94,7 @@ class Magnitudes:
     def __init__(self, function: Function, words: Set[Var] = frozenset()):
         self.known: dict = {p: {ONE: WORD if p in words else ARGUMENT} for p in function.params if isinstance(p, Var)}
         self.ends: dict = {}                # symbol -> the form that it is known to be at most
+        self.axes: dict = {}                # size, or product of sizes -> (array, its axes)
         self.block(function.body)
 
     def form(self, atom) -> dict:
@@ -110,7 +111,7 @@ class Magnitudes:
         for s in block:
             match s:
                 case Let(var=v, op=op, args=args) if v.dtype in ("int64", "bool"):
-                    self.known[v] = self.result(op, args)
+                    self.known[v] = {ONE: SIZE} if self.is_part(v, op, args) else self.result(op, args)
                 case Load(var=v) if v.dtype == "bool":
                     self.known[v] = {ONE: 1.0}
                 case If(then=then, orelse=orelse, merges=merges):
@@ -128,6 +129,16 @@ class Magnitudes:
                 case While():
                     self.known[s.counter] = self.known[s.trip] = {TIME: 1.0}
                     self.loop(s)
+
+    def is_part(self, v, op: str, args) -> bool:
+        """Whether this is a product of sizes of one array, which has no more elements than fit in memory."""
+        if op == "dim":
+            self.axes[v] = args[0], {args[1]}
+        elif op == "mul" and all(a in self.axes for a in args):
+            (array, axes), (other, more) = (self.axes[a] for a in args)
+            if array is other and not axes & more:
+                self.axes[v] = array, axes | more
+        return v in self.axes
 
     def largest_known(self, atom) -> float:
         return self.largest_known_form(self.form(atom))

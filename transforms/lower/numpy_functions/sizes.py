@@ -25,16 +25,7 @@ def resolve(lo, a: Array, wanted):
     for places in combinations(unsure, 1 if unknown else 2):
         require(lo, reduce(lo.b.imax, (wanted[k] for k in places)), "ge", ZERO, "ValueError", TWO)
     if unknown:
-        # leading and trailing sizes that match on both sides cancel, so that symbolic sizes stay simple
-        own = list(a.shape)
-        rest = [s for k, s in enumerate(wanted) if k != unknown[0]]
-        for s in list(rest):
-            match = next((o for o in own if same_size(lo, o, s)), None)
-            if match is not None and not (isinstance(s, Const) and s.value == 0):      # nothing can be found beside a 0
-                own.remove(match)
-                rest.remove(s)
-        total = size_of(lo, own)
-        known = size_of(lo, rest)
+        total, known = without_common(lo, a.shape, [s for k, s in enumerate(wanted) if k != unknown[0]])
         if known != ONE and not (isinstance(known, Const) and known.value):
             require(lo, known, "ne", ZERO, "ValueError", cannot_reshape(lo, size_of(lo, a.shape), wanted))
         if isinstance(total, Const) and isinstance(known, Const):
@@ -50,8 +41,27 @@ def resolve(lo, a: Array, wanted):
     total, message = size_of(lo, a.shape), cannot_reshape(lo, size_of(lo, a.shape), wanted)
     if unsure and lo.boundscheck in CAREFUL:
         wanted = [rest_of(lo, k, wanted, total, message) if k in unsure else s for k, s in enumerate(wanted)]
-    require_same(lo, size_of(lo, wanted), total, message, tells=unequal(lo) if unsure else "place")
+    given, asked = without_common(lo, a.shape, wanted)
+    require_same(lo, asked, given, message, tells=unequal(lo) if unsure else "place")
     return tuple(wanted)
+
+
+def without_common(lo, own, wanted) -> tuple:
+    """The numbers of elements that sizes make, without those that are in both, so that symbolic sizes stay simple."""
+    own, wanted = ([f for s in sizes for f in factors(lo, s)] for sizes in (own, wanted))
+    for s in list(wanted):
+        match = next((o for o in own if same_size(lo, o, s)), None)
+        if match is not None and not (isinstance(s, Const) and s.value == 0) and (
+                s in lo.sizes or lo.b.facts.at_least(s, 1)):               # nothing can be found beside a 0
+            own.remove(match)
+            wanted.remove(s)
+    return size_of(lo, own), size_of(lo, wanted)
+
+
+def factors(lo, size) -> list:
+    """The integers whose product a size was made as."""
+    op, args = lo.b.facts.definition.get(size, ("", ())) if not isinstance(size, Const) else ("", ())
+    return [f for a in args for f in factors(lo, a)] if op == "mul" else [size]
 
 
 def rest_of(lo, k, wanted, total, message):

@@ -1,0 +1,132 @@
+"""Loops over several axes as one, of `ravel`, `reshape` and the user's own, are nests, and give what Python gives."""
+
+import random
+
+import numpy as np
+import pytest
+
+from autodiff import value_and_grad
+
+from .support import from_text
+
+PARTS = ["x", "x.ravel()", "x.reshape(-1)", "x.reshape(n * m, k)", "x.reshape(n, -1)", "x.reshape(n, m * k)", "x.T.ravel()",
+         "x.transpose(0, 2, 1).reshape(n * k, m)", "x.reshape(-1, k)", "x[:, ::2].reshape(-1)", "x.reshape(m, n, k)",
+         "np.ravel(x * 2.0)", "x.reshape(k, -1)", "x.flatten()", "np.reshape(x, (n * m, 1, k))", "x.reshape(n, m, k, 1)",
+         "x.reshape(-1, n * m)", "x.reshape(n * m * k)", "x.ravel()[1:]", "x.reshape(n * m, k).T"]
+USES = ["np.sum(np.exp({a}) * w[:({a}).size].reshape(({a}).shape))", "np.sum({a} * {a})", "np.sum(np.sin({a})[::2])",
+        "np.sum(({a}).reshape({b}.shape) * {b})", "np.max({a}) * np.sum({a})",
+        "np.sum(np.tanh(({a}).ravel()) * ({b}).ravel())",
+        "np.sum(x.reshape(n * m, k) @ w[:k])", "np.sum((x.reshape(-1, k) @ np.outer(w[:k], w[:k])).reshape(n, m, -1) ** 2)",
+        "np.sum(w[:n * m] @ x.reshape(-1, k))"]
+LOOPS = ["""
+    for i in range(n * m):
+        s += x[i // m, i % m, 0] * w[i]""", """
+    for i in range(n * m):
+        y[i // m, i % m] = y[i // m, i % m] ** 2 + w[i]""", """
+    for i in range(n * m):
+        a, b = divmod(i, m)
+        s += np.sum(x[a, b] ** 2) * w[i]""", """
+    for i in range(n * m * k):
+        a, b, c = i // (m * k), (i // k) % m, i % k
+        y[a, b, c] += w[i] * x[a, b, c]""", """
+    for i in range(n * m):
+        s = 0.5 * s + x[i // m, i % m, k - 1] * y[(i + 1) % n, i // n, 0]""", """
+    for i in range(m * k):
+        for j in range(n):
+            y[j, i // k, i % k] *= 1.0 + 0.1 * w[i]""", """
+    for i in range(n * m):
+        if i % 2 == 0:
+            s += x[i // m, i % m, 0]
+        w2[i] = w[i] * y[i // m, i % m, 0]""", """
+    for i in range(n * m - 1, -1, -1):
+        s += x[i // m, i % m, 0] * s * 0.1""", """
+    for i in range(12):
+        s += w[i // 4] * w[i % 4]"""]
+
+
+def random_program(seed: int) -> str:
+    """Sums of reshaped arrays, and loops over one index of two or three axes."""
+    r = random.Random(seed)
+    lines = ["import numpy as np", "", "def f(x, w):", "    n, m, k = x.shape", "    y, w2, s = x * 1.0, w * 0.5, 0.3"]
+    for _ in range(r.randint(1, 3)):
+        a, b = r.choice(PARTS), r.choice(PARTS)
+        lines.append(r.choice(LOOPS)[1:] if r.random() < 0.5 else f"    s = s + {r.choice(USES).format(a=a, b=b)}")
+    return "\n".join([*lines, "    return s + np.sum(y * y) + np.sum(w2)"])
+
+
+def outcome(f, *args):
+    try:
+        return f(*args)
+    except (IndexError, ZeroDivisionError, ValueError) as error:
+        return type(error)
+
+
+def differs(seed: int, mode: str) -> str:
+    """What is wrong with a random program's value or gradient, for arrays of several shapes."""
+    text, r = random_program(seed), random.Random(seed)
+    gradient, f = value_and_grad(from_text("f", text), wrt=(0, 1), mode=mode), from_text("f", text)
+    for _ in range(3):
+        shape = tuple(r.choice([0, 1, 2, 2, 3, 4]) for _ in range(3))
+        rng = np.random.default_rng(seed)
+        x, w = rng.uniform(0.3, 1.2, shape), rng.uniform(0.3, 1.2, 64)
+        value, found = outcome(f, x.copy(), w.copy()), outcome(gradient, x.copy(), w.copy())
+        if isinstance(value, type) or isinstance(found, type):
+            if not (isinstance(found, type) and isinstance(value, type)):       # what is certain to fail is refused first
+                return f"{text}\n{shape}: {found} for {value}"
+            continue
+        direction = rng.standard_normal(shape), rng.standard_normal(64)
+        ends = [f(x + h * direction[0], w + h * direction[1]) for h in (1e-6, -1e-6)]
+        slope = sum(np.sum(g * d) for g, d in zip(found[1], direction, strict=True))
+        expected = (ends[0] - ends[1]) / 2e-6
+        if not (np.allclose(found[0], value, rtol=1e-12) and np.allclose(slope, expected, rtol=1e-4, atol=1e-4)):
+            return f"{text}\n{shape}: {found[0]}, {slope} for {value}, {expected}"
+    return ""
+
+
+@pytest.mark.parametrize("start", range(0, 80, 20))
+def test_random_shapes(start):
+    for seed in range(start, start + 20):
+        assert not (wrong := differs(seed, "python")), wrong
+
+
+@pytest.mark.parametrize("seed", range(300, 306))
+def test_random_shapes_compiled(seed):
+    assert not (wrong := differs(seed, "numba")), wrong
+
+
+def layer(x, W):
+    b, t, d = x.shape
+    return np.sum(np.tanh(x.reshape(b * t, d) @ W).reshape(b, t, -1) ** 2)
+
+
+def weighted(x, w):
+    return np.sum(np.exp(x.ravel()) * w)
+
+
+def counted(x, w):
+    n, m = x.shape
+    s = 0.0
+    for i in range(n * m):
+        s += x[i // m, i % m] * w[i]
+    return s
+
+
+@pytest.mark.parametrize("f, shapes", [(layer, ((3, 4, 2), (2, 5))), (weighted, ((3, 4), (12,))),
+                                       (counted, ((3, 4), (12,)))])
+def test_nothing_is_divided_and_what_has_one_size_is_not_made_zero(f, shapes):
+    arrays = [np.full(shape, 0.5) for shape in shapes]
+    made = value_and_grad(f, wrt=(0, 1), mode="python")
+    np.testing.assert_allclose(made(*arrays)[0], f(*arrays), rtol=1e-13)
+    lines = [line for line in made.source.splitlines() if "#" not in line]
+    assert not any(sign in line for line in lines for sign in (" // ", " % ", "x_bar = zeros(", "v_bar = zeros("))
+
+
+def test_two_lengths_below_zero_have_a_product_above_it():
+    def f(x, n, m):
+        s = 0.0
+        for i in range(n * m):
+            s += x[i // m] * x[i % m]
+        return s
+    x = np.arange(1.0, 9.0)
+    for n, m in ((2, 3), (-2, -3), (0, 3), (3, 0), (-1, -1)):
+        assert value_and_grad(f, mode="python")(x, n, m)[0] == f(x, n, m)
