@@ -26,7 +26,10 @@ NEXT = {"i": "j", "j": "k", "k": "l"}               # names of indices, from the
 
 
 def separate_axes(function: Function) -> Function:
-    """The program with a nest in the place of each loop whose index is only divided by the length of an axis."""
+    """The program with a nest in the place of each loop whose index is only divided by the length of an axis.
+
+    Of three axes the outer loop runs over two, and is such a loop again.
+    """
     if not any(operation(s) in DIVISIONS and s.var.dtype == "int64" for s in walk(function.body)):
         return function
     facts, equal = facts_of(function, checks=False), made_equal(function)
@@ -37,7 +40,7 @@ def separate_axes(function: Function) -> Function:
         outside |= defined_in((s,)) if not sub_blocks(s) else set()
         for pair in equal.get(s, ()):                   # sizes are equal behind the check, not before it
             facts.equate(*pair)
-    return renamed(function, tuple(body), places) if places else function
+    return separate_axes(renamed(function, tuple(body), places)) if places else function
 
 
 def separated(stmt, facts: Facts, outside: set, places: dict[Var, Atom]):
