@@ -67,7 +67,8 @@ def test_what_becomes_of_a_place(place, told):
 
 PLACES = ["(i + {c}) % n", "(i - {c}) % n", "({c} - i) % n", "(i + j) % n", "(i - j) % n", "(2 * i + {c}) % n", "i - {c}",
           "i - j", "-i", "i % n", "(n - i) % n", "(i + p[j]) % n", "(i + {c}) % 3", "j - {c}", "(j - i - {c}) % n",
-          "(i + n - {c}) % n", "i - n", "i - n + {c}"]
+          "(i + n - {c}) % n", "i - n", "i - n + {c}", "(i - {c}) % -3", "(i + {c}) % (n - 9)", "i % -n",
+          "(i - {c}) % (n - 3)"]
 LOOPS = ["range(n)", "range({c}, n)", "range(n - 1)", "range(n - 1, -1, -1)", "range(0, n, 2)", "range(n + {c})", "range(3)",
          "range(-1, 2)", "range({c}, -1, -1)", "range(m)"]
 
@@ -88,6 +89,20 @@ def random_program(seed: int) -> str:
                 f"            y[{place()}] += 0.5 * x[{place()}]",
                 f"            if i != {r.randint(0, 2)} or j != 1:\n                s += x[{place()}] ** 2"]))
     return "\n".join([*lines, "    return s + np.sum(y * y)"])
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize("n", [-4, -3, -2, -1, 1, 2, 4])
+def test_divisors_below_zero(n, mode):
+    def ring(x, n):
+        s = 0.0
+        for i in range(n + 5):
+            s += x[(i - 1) % n] * ((i + 1) % n) + x[0] * ((i - 1) % -3) - x[1] * ((2 - i) % n)
+        return s
+    x = np.array([1.0, 2.0, 4.0, 8.0])
+    value, gradient = value_and_grad(ring, mode=mode)(x, n)
+    assert value == ring(x, n)
+    np.testing.assert_array_equal(gradient, [ring(e, n) for e in np.eye(4)])
 
 
 def outcome(f, *args):

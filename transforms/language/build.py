@@ -82,7 +82,8 @@ class Builder(Statements):
             scope = scope.parent
         var = Var(hint, dtype)
         self.facts.define(var, op, args)
-        home = self.home_for(args) if dtype in ("int64", "bool") and op != "wrap_index" else self
+        divides = op in ("floordiv", "mod") and not self.facts.at_least(args[1], 1)      # its check may stand in the loop
+        home = self.home_for(args) if dtype in ("int64", "bool") and op != "wrap_index" and not divides else self
         home.known[key] = var
         return home.bind(var, op, *args, loc=self.loc)
 

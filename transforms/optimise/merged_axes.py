@@ -26,7 +26,7 @@ NEXT = {"i": "j", "j": "k", "k": "l"}               # names of indices, from the
 
 
 def separate_axes(function: Function) -> Function:
-    """The program with a nest in the place of each loop whose index is only divided by the length of an axis.
+    """The program with a nest in the place of each loop whose index is divided by nothing but the length of an axis.
 
     Of three axes the outer loop runs over two, and is such a loop again.
     """

@@ -5,7 +5,8 @@
         y[i] = x[v]               becomes             v = v if v < n else 0
                                                       y[i] = x[v]
 
-A division takes as long as twenty additions, and such a choice can be decided outside the loop (`wrapping.py`).
+Inside the loop `n` is above 0; of a number below 0 the remainder is another one. A division takes as long as twenty
+additions, and such a choice can be decided outside the loop (`wrapping.py`).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def long_enough(loop: For, facts: Facts) -> list[tuple]:
 def choice(remainder: Let, facts: Facts, same: dict) -> list:
     """Statements for `a % b` that divide only where `a` leaves the range, and there only if it may be by more than `b`.
 
-    Itself, if it is not known that `a` leaves the range by less than `b`, or by few.
+    Itself, if it is not known that `b` is above 0, and that `a` leaves the range by less than `b`, or by few.
     """
     a, b = remainder.args
     place, size = facts.affine(a), facts.affine(b)
@@ -69,24 +70,26 @@ def choice(remainder: Let, facts: Facts, same: dict) -> list:
     if above and below:
         same[remainder.var] = a
         return []
+    ahead = facts.proven(combine(combine(size, size, 1), combine(place, (1, {}), 1), -1))          # 2 b - 1 - a
+    back = facts.proven(combine(place, size, 1))                                                   # a + b
+    if not ((below or ahead) and (above or back) or facts.at_least(b, 1)):      # the first says that b is above 0, too
+        return [remainder]
     builder, found = Builder(facts), a
     builder.loc = remainder.loc
-    twice = combine(combine(size, size, 1), combine(place, (1, {}), 1), -1)             # 2 b - 1 - a
-    for within, bound, test, by_one, once, back, by_few in (
-            (below, b, "lt", facts.at_most(a, b), twice, "sub", facts.at_most(a, b, 1 - FEW)),
-            (above, ZERO, "ge", facts.at_least(a, -1), combine(place, size, 1), "add", facts.at_least(a, -FEW))):
+    for within, once, shift, cond, by_one, one_off, by_few in (
+            (below, ahead, "sub", ("lt", a, b), facts.at_most(a, b), ZERO, facts.at_most(a, b, 1 - FEW)),
+            (above, back, "add", ("ge", a, ZERO), facts.at_least(a, -1), None, facts.at_least(a, -FEW))):
         if within:
             continue
-        shifted = facts.proven(once)
-        if not (shifted or by_few):
+        if not (once or by_few):
             return [remainder]
-        cond = builder.compare(test, a, bound)
+        test = builder.compare(*cond)
         if by_one:
-            other = ZERO if test == "lt" else builder.isub(b, 1)
+            other = one_off or builder.isub(b, 1)
         else:
-            other = builder.let(back if shifted else "mod", a, b, dtype="int64")
+            other = builder.let(shift if once else "mod", a, b, dtype="int64")
         var = Var(remainder.var.hint, "int64")
-        builder.add(If(cond, (), (), (Merge(var, found, other),)))
+        builder.add(If(test, (), (), (Merge(var, found, other),)))
         found = var
     same[remainder.var] = found
     return builder.stmts

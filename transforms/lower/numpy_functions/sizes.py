@@ -47,12 +47,15 @@ def resolve(lo, a: Array, wanted):
 
 
 def without_common(lo, own, wanted) -> tuple:
-    """The numbers of elements that sizes make, without those that are in both, so that symbolic sizes stay simple."""
+    """The numbers of elements that sizes make, without those that are in both, so that symbolic sizes stay simple.
+
+    Only what is not 0, beside which any size fits, is left out: sizes of arguments that are 0 are constants.
+    """
     own, wanted = ([f for s in sizes for f in factors(lo, s)] for sizes in (own, wanted))
     for s in list(wanted):
         match = next((o for o in own if same_size(lo, o, s)), None)
         if match is not None and not (isinstance(s, Const) and s.value == 0) and (
-                s in lo.sizes or lo.b.facts.at_least(s, 1)):               # nothing can be found beside a 0
+                s in lo.sizes or lo.b.facts.at_least(s, 1)):
             own.remove(match)
             wanted.remove(s)
     return size_of(lo, own), size_of(lo, wanted)
