@@ -50,6 +50,8 @@ class Forwarding:
                     place = (a, tuple(map(self.atom, index)))
                     value = self.atom(value)
                     old = known.get(place)
+                    if old is value and isinstance(value, Var) and not accumulate:      # which lies there already
+                        continue
                     forget_place(known, place)
                     if accumulate and old is not None:
                         if isinstance(old, Const) and old.value == 0:

@@ -15,6 +15,7 @@ from . import (
     networks,
     particles,
     recurrent,
+    rings,
     rows,
     sequences,
     stencils,
@@ -22,5 +23,5 @@ from . import (
 from .benchmark import BENCHMARKS, Benchmark
 
 __all__ = ["BENCHMARKS", "Benchmark", "batches", "blas", "blocks", "bodies", "bundle", "catalogue", "elementwise",
-           "factorisations", "grids", "hand", "mixture", "networks", "particles", "recurrent", "rows", "sequences",
+           "factorisations", "grids", "hand", "mixture", "networks", "particles", "recurrent", "rings", "rows", "sequences",
            "stencils"]
