@@ -41,7 +41,11 @@ LOOPS = ["""
     for i in range(n * m - 1, -1, -1):
         s += x[i // m, i % m, 0] * s * 0.1""", """
     for i in range(12):
-        s += w[i // 4] * w[i % 4]"""]
+        s += w[i // 4] * w[i % 4]""", """
+    for i in range(24):
+        s += w[i // -8] * w[i % 4] * w[i // 12]""", """
+    for i in range(n * k):
+        s += w[i // k] * w[i // (-2 * k)] * w[i // (3 * k)]"""]
 
 
 def random_program(seed: int) -> str:
@@ -103,6 +107,14 @@ def weighted(x, w):
     return np.sum(np.exp(x.ravel()) * w)
 
 
+def decoded(x, w):
+    n, m, k = x.shape
+    s = 0.0
+    for i in range(n * m * k):
+        s += x[i // (m * k), (i // k) % m, i % k] * w[i]
+    return s
+
+
 def counted(x, w):
     n, m = x.shape
     s = 0.0
@@ -112,7 +124,7 @@ def counted(x, w):
 
 
 @pytest.mark.parametrize("f, shapes", [(layer, ((3, 4, 2), (2, 5))), (weighted, ((3, 4), (12,))),
-                                       (counted, ((3, 4), (12,)))])
+                                       (counted, ((3, 4), (12,))), (decoded, ((2, 3, 4), (24,)))])
 def test_nothing_is_divided_and_what_has_one_size_is_not_made_zero(f, shapes):
     arrays = [np.full(shape, 0.5) for shape in shapes]
     made = value_and_grad(f, wrt=(0, 1), mode="python")
@@ -127,6 +139,14 @@ def test_two_lengths_below_zero_have_a_product_above_it():
         for i in range(n * m):
             s += x[i // m] * x[i % m]
         return s
+
+    def g(x, n, m):
+        s = 0.0
+        for i in range(6 * abs(m)):
+            s += x[i // (n * abs(m))] * x[i % abs(m)]
+        return s
     x = np.arange(1.0, 9.0)
-    for n, m in ((2, 3), (-2, -3), (0, 3), (3, 0), (-1, -1)):
+    for n, m in ((2, 3), (-2, -3), (0, 3), (3, 0), (-1, -1), (-2, 3), (-3, 2)):
         assert value_and_grad(f, mode="python")(x, n, m)[0] == f(x, n, m)
+        if n and m:
+            assert value_and_grad(g, mode="python")(x, n, m)[0] == g(x, n, m)

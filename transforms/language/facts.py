@@ -230,6 +230,8 @@ class Facts:
         op, args = self.definition.get(var, ("", ()))
         if (op == "max" and lower) or (op == "min" and not lower):
             yield from args
+        if op == "mul" and lower and all(self.at_least(x, 1, fuel) for x in args):
+            yield integer(1)
         if op == "mod" and isinstance(args[1], Const):          # of the sign of the divisor
             if args[1].value:
                 yield integer(min(args[1].value + 1, 0) if lower else max(args[1].value - 1, 0))
@@ -246,9 +248,24 @@ class Facts:
         top = self.range.get(a, (None, None))[1] if isinstance(a, Var) else None
         constant, terms = combine(self.affine(top), (1, {}), 1) if top is not None else (1, {})
         if constant == 0 and list(terms.values()) == [1]:
-            op, args = self.definition.get(next(iter(terms)), ("", ()))
-            if op == "mul":
-                yield from (combine(self.affine(x), (1, {}), -1) for x, y in (args, args[::-1]) if self.same(y, b))
+            rest = self.without(next(iter(terms)), b)
+            if rest is not None:
+                yield combine(self.affine(rest), (1, {}), -1)
+
+    def without(self, product: Atom, b: Atom) -> Atom | None:
+        """The factor that a product has besides `b`, which may be a product itself; None if there is not one alone."""
+        left = self.factors(product)
+        for factor in self.factors(b):
+            match = next((f for f in left if self.same(f, factor)), None)
+            if match is None:
+                return None
+            left.remove(match)
+        return left[0] if len(left) == 1 else None
+
+    def factors(self, product: Atom) -> list[Atom]:
+        """The integers of which a number was made by multiplication."""
+        op, args = self.definition.get(product, ("", ())) if isinstance(product, Var) else ("", ())
+        return [f for a in args for f in self.factors(a)] if op == "mul" else [product]
 
 
 def combine(left, right, factor: int):

@@ -25,7 +25,7 @@ from ..language.queries import (
     operation,
     sole,
 )
-from .merged_axes import factors
+from .merged_axes import products
 
 
 def assign_first(function: Function) -> Function:
@@ -111,7 +111,7 @@ def in_order(place, size, loops, facts) -> bool:
 
 def pairs(product, facts):
     """The integers, both ways round, whose product another one is."""
-    for a, b in factors(product, facts):
+    for a, b in products(product, facts):
         yield from ((a, b), (b, a))
 
 

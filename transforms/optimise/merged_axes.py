@@ -18,7 +18,7 @@ from ..language.facts import Facts
 from ..language.motion import facts_of, made_equal
 from ..language.names import defined_in
 from ..language.queries import counts_up, is_range, is_whole, operation
-from ..language.rewrite import without_operations
+from ..language.rewrite import top_down
 from ..language.substitution import renamed
 
 DIVISIONS = ("floordiv", "mod")
@@ -53,19 +53,34 @@ def separated(stmt, facts: Facts, outside: set, places: dict[Var, Atom]):
 
 
 def lengths(loop: For, facts: Facts, outside: set) -> tuple[Atom, Atom] | None:
-    """The lengths of the two axes that a loop runs over: its index is divided by that of the second, and by nothing else."""
-    divisors = [s.args[1] for s in divisions(loop)]
-    if not divisors or any(not facts.same(d, divisors[0]) for d in divisors) or divisors[0] in defined_in(loop.body):
+    """The lengths of the two axes that a loop runs over: its index is divided by that of the second, or by a product with
+    it, and by nothing else."""
+    made = divisions(loop)
+    if not made or defined_in(loop.body) & {s.args[1] for s in made}:
         return None
-    inner = divisors[0]
-    if isinstance(inner, Const) and isinstance(loop.stop, Const):
-        return (integer(loop.stop.value // inner.value), inner) if inner.value > 0 == loop.stop.value % inner.value else None
-    for a, b in factors(loop.stop, facts):
-        for outer, other in ((a, b), (b, a)):
-            if facts.same(other, inner) and (outer in outside or isinstance(outer, Const)) and (
-                    facts.at_least(outer) or facts.at_least(inner)):            # two below 0 have a product above it
-                return outer, inner
+    for inner in dict.fromkeys(s.args[1] for s in sorted(made, key=lambda s: s.op != "mod")):
+        if not all(facts.same(s.args[1], inner) or s.op == "floordiv" and further(s.args[1], inner, facts) for s in made):
+            continue
+        if isinstance(inner, Const) and isinstance(loop.stop, Const):
+            if inner.value > 0 == loop.stop.value % inner.value:
+                return integer(loop.stop.value // inner.value), inner
+            continue
+        for a, b in products(loop.stop, facts):
+            for outer, other in ((a, b), (b, a)):
+                if facts.same(other, inner) and (outer in outside or isinstance(outer, Const)) and (
+                        facts.at_least(outer) or facts.at_least(inner)):        # two below 0 have a product above it
+                    return outer, inner
     return None
+
+
+def further(divisor: Atom, inner: Atom, facts: Facts) -> Atom | None:
+    """By what the place along the first axis is divided where that of both is divided by this; None if that is not known."""
+    if isinstance(divisor, Const) and isinstance(inner, Const):
+        whole = inner.value > 0 == divisor.value % inner.value
+        rest: Atom | None = integer(divisor.value // inner.value) if whole else None
+    else:
+        rest = facts.without(divisor, inner)
+    return rest if rest is not None and facts.at_least(rest) else None          # below 0, it would round another number
 
 
 def divisions(loop: For) -> list[Let]:
@@ -73,7 +88,7 @@ def divisions(loop: For) -> list[Let]:
     return [s for s in walk(loop.body) if operation(s) in DIVISIONS and s.args[0] is loop.index]
 
 
-def factors(size: Atom, facts: Facts) -> list[tuple]:
+def products(size: Atom, facts: Facts) -> list[tuple]:
     """Pairs of integers whose product a size is known to be."""
     return [args for v, (op, args) in facts.definition.items() if op == "mul" and facts.same(v, size)]
 
@@ -87,8 +102,12 @@ def nest(loop: For, axes: tuple[Atom, Atom], facts: Facts, places: dict[Var, Ato
         facts.number(v)
         facts.range[v] = (ZERO, integer(length.value - 1) if isinstance(length, Const) else None)
     facts.define(row, "mul", (outer, axes[1]))
+    rows: dict[Let, Let] = {}
     for s in divisions(loop):
-        places[s.var] = outer if s.op == "floordiv" else inner
+        if facts.same(s.args[1], axes[1]):
+            places[s.var] = outer if s.op == "floordiv" else inner
+        else:
+            rows[s] = replace(s, args=(outer, further(s.args[1], axes[1], facts)))
     for s in filter(is_range, walk(loop.body)):
         places[s.index] = Var(NEXT.get(s.index.hint, s.index.hint), "int64")
     heads = {c: Var(c.var.hint, c.var.dtype) for c in loop.carries}
@@ -97,9 +116,9 @@ def nest(loop: For, axes: tuple[Atom, Atom], facts: Facts, places: dict[Var, Ato
     around = tuple(replace(c, var=heads[c], next=ends[c]) for c in loop.carries)
     start = Let(row, "mul", (outer, axes[1]), loop.loc)
     place = Let(loop.index, "add", (row, inner), loop.loc)
-    body = (place, *without_operations(loop.body, places))
-    along = replace(loop, index=inner, stop=axes[1], carries=within, body=body)
+    body = top_down(loop.body, lambda s: (rows[s],) if s in rows else () if operation(s) and s.var in places else None)
+    along = replace(loop, index=inner, stop=axes[1], carries=within, body=(place, *body))
     return replace(loop, index=outer, stop=axes[0], carries=around, body=(start, along))
 
 
-__all__ = ["factors", "separate_axes"]
+__all__ = ["products", "separate_axes"]

@@ -51,7 +51,7 @@ def without_common(lo, own, wanted) -> tuple:
 
     Only what is not 0, beside which any size fits, is left out: sizes of arguments that are 0 are constants.
     """
-    own, wanted = ([f for s in sizes for f in factors(lo, s)] for sizes in (own, wanted))
+    own, wanted = ([f for s in sizes for f in lo.b.facts.factors(s)] for sizes in (own, wanted))
     for s in list(wanted):
         match = next((o for o in own if same_size(lo, o, s)), None)
         if match is not None and not (isinstance(s, Const) and s.value == 0) and (
@@ -59,12 +59,6 @@ def without_common(lo, own, wanted) -> tuple:
             own.remove(match)
             wanted.remove(s)
     return size_of(lo, own), size_of(lo, wanted)
-
-
-def factors(lo, size) -> list:
-    """The integers whose product a size was made as."""
-    op, args = lo.b.facts.definition.get(size, ("", ())) if not isinstance(size, Const) else ("", ())
-    return [f for a in args for f in factors(lo, a)] if op == "mul" else [size]
 
 
 def rest_of(lo, k, wanted, total, message):
