@@ -33,7 +33,7 @@ def test_an_attempt_forgets_each_field_of_what_it_learnt():
     for _ in range(2):                      # it may be undone more than once
         for f in dataclasses.fields(Learnt):
             part = getattr(lo.learnt, f.name)
-            part.add(N) if isinstance(part, set) else part.update({b: {a}})
+            part.add((N, lo.b)) if isinstance(part, set) else part.update({b: {a}})
         lo.learnt.twins[a].add(a)
         lo.b.alloc("v", "float64", (N,))
         lo.b.facts.equate(N, Var("m", "int64"))
@@ -57,9 +57,22 @@ def test_a_dropped_block_leaves_no_statements():
     lo = begun()
     before = known(lo)
     with dropped(lo, loop=True):
-        lo.learnt.guarded.add(N)
+        lo.learnt.guarded.add((N, lo.b))
         lo.b.alloc("v", "float64", (N,))
     assert known(lo) == before
+
+
+def test_what_is_checked_around_a_block_stays_checked():
+    """The check stands where it is, whatever the block comes to."""
+    lo = begun()
+    outside = lo.b
+    with dropped(lo, loop=True):
+        attempt = Attempt(lo)
+        lo.learnt.guarded |= {(N, outside), (N, lo.b)}
+        attempt.undo(lo)
+        assert lo.learnt.guarded == {(N, outside)}
+        lo.learnt.guarded.add((N, lo.b))
+    assert lo.learnt.guarded == {(N, outside)}
 
 
 def test_nothing_replaces_a_method_of_the_lowering():

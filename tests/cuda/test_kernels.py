@@ -78,10 +78,10 @@ def strided_adjoint(x, y, x_bar, y_bar):
     grid_x = cuda.gridDim.x
     bx = cuda.blockIdx.x
     # example_kernels.py:28    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-    count_1 = max((x.shape[0] - (bx * 4 + tx) + (grid_x * 4 - 1)) // (grid_x * 4), 0)
+    quotient_1 = (x.shape[0] - (bx * 4 + tx) + (grid_x * 4 - 1)) // (grid_x * 4)
     # ---- reverse sweep: the same statements, last to first ----
     # example_kernels.py:28    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-    for i in range(count_1 - 1, -1, -1):
+    for i in range(quotient_1 - 1, -1, -1):
         # example_kernels.py:29    y[i] = math.exp(-x[i]) * x[i]
         i_1 = bx * 4 + tx + i * (grid_x * 4)
         y_bar_1 = y_bar[i_1]

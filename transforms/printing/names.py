@@ -18,7 +18,7 @@ ASSIGNED = re.compile(r"\s*(?:for\s+)?[(\[]?\s*(?:\w+\.)*([^\W\d]\w*)\s*(?:\[[^=
                       r"(?:(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)|\s+in\s)")
 RESULT, TEST = re.compile(r"\s*(?:return|yield)\b"), re.compile(r"\s*(?:if|elif|while|assert)\b")
 OF_OPERATION = {"add": "total", "sum": "total", "sub": "difference", "mul": "product", "div": "quotient", "pow": "power",
-                "neg": "negative", "cast": "number", "max": "count", "min": "count",
+                "neg": "negative", "cast": "number", "max": "count", "min": "count", "floordiv": "quotient",
                 "lt": "test", "le": "test", "gt": "test", "ge": "test", "eq": "test",
                 "ne": "test", "and": "test", "or": "test", "not": "test"}
 
