@@ -14,6 +14,7 @@ def integer(value: int) -> Const:
     return Const(int(value), "int64")
 
 
+NEAR = 8                                # places beyond a range that an index may have: it hardly leaves the range
 DEEPEST = 12                            # replacements of a variable by a bound, one after the other, in a proof
 STEPS, FEW_STEPS = 1000, 200            # that a proof may try; fewer where checks have made many lower bounds known
 
@@ -279,4 +280,4 @@ def combine(left, right, factor: int):
     return constant, terms
 
 
-__all__ = ["Facts", "combine", "integer"]
+__all__ = ["NEAR", "Facts", "combine", "integer"]

@@ -103,16 +103,10 @@ def in_order(place, size, loops, facts) -> bool:
     *outer, last = loops
     if not outer:
         return facts.same(place, last.index) and facts.same(size, last.stop)
-    row, inner = (facts.definition.get(place, ("", ()))[1] or (None, None))[:2]
-    return facts.definition.get(place, ("",))[0] == "add" and facts.same(inner, last.index) and any(
+    op, args = facts.definition.get(place, ("", ()))
+    return op == "add" and facts.same(args[1], last.index) and any(
         facts.same(length, last.stop) and facts.same(other, last.stop) and in_order(start, count, outer, facts)
-        for start, length in pairs(row, facts) for count, other in pairs(size, facts))
-
-
-def pairs(product, facts):
-    """The integers, both ways round, whose product another one is."""
-    for a, b in products(product, facts):
-        yield from ((a, b), (b, a))
+        for start, length in products(args[0], facts) for count, other in products(size, facts))
 
 
 def overwritten_first(function: Function, array):

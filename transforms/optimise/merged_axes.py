@@ -10,6 +10,7 @@ Such loops come of `ravel` and `reshape`. A division takes as long as twenty add
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ..language.build import ZERO, integer
@@ -65,11 +66,10 @@ def lengths(loop: For, facts: Facts, outside: set) -> tuple[Atom, Atom] | None:
             if inner.value > 0 == loop.stop.value % inner.value:
                 return integer(loop.stop.value // inner.value), inner
             continue
-        for a, b in products(loop.stop, facts):
-            for outer, other in ((a, b), (b, a)):
-                if facts.same(other, inner) and (outer in outside or isinstance(outer, Const)) and (
-                        facts.at_least(outer) or facts.at_least(inner)):        # two below 0 have a product above it
-                    return outer, inner
+        for outer, other in products(loop.stop, facts):
+            if facts.same(other, inner) and (outer in outside or isinstance(outer, Const)) and (
+                    facts.at_least(outer) or facts.at_least(inner)):            # two below 0 have a product above it
+                return outer, inner
     return None
 
 
@@ -88,9 +88,11 @@ def divisions(loop: For) -> list[Let]:
     return [s for s in walk(loop.body) if operation(s) in DIVISIONS and s.args[0] is loop.index]
 
 
-def products(size: Atom, facts: Facts) -> list[tuple]:
-    """Pairs of integers whose product a size is known to be."""
-    return [args for v, (op, args) in facts.definition.items() if op == "mul" and facts.same(v, size)]
+def products(size: Atom, facts: Facts) -> Iterator[tuple]:
+    """Pairs of integers whose product a size is known to be, both ways round."""
+    for v, (op, args) in facts.definition.items():
+        if op == "mul" and facts.same(v, size):
+            yield from (args, args[::-1])
 
 
 def nest(loop: For, axes: tuple[Atom, Atom], facts: Facts, places: dict[Var, Atom]) -> For:

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from ..language.build import ZERO, Builder
 from ..language.core import For, Function, If, Let, Merge, Var, sub_blocks, walk, with_blocks
-from ..language.facts import Facts, combine
+from ..language.facts import NEAR, Facts, combine
 from ..language.motion import facts_of
 from ..language.queries import is_range, operation
 from ..language.rewrite import kept
 from ..language.substitution import renamed
-
-FEW = 8                 # places beyond the range that may need a division
 
 
 def without_remainders(function: Function) -> Function:
@@ -77,8 +75,8 @@ def choice(remainder: Let, facts: Facts, same: dict) -> list:
     builder, found = Builder(facts), a
     builder.loc = remainder.loc
     for within, once, shift, cond, by_one, one_off, by_few in (
-            (below, ahead, "sub", ("lt", a, b), facts.at_most(a, b), ZERO, facts.at_most(a, b, 1 - FEW)),
-            (above, back, "add", ("ge", a, ZERO), facts.at_least(a, -1), None, facts.at_least(a, -FEW))):
+            (below, ahead, "sub", ("lt", a, b), facts.at_most(a, b), ZERO, facts.at_most(a, b, 1 - NEAR)),
+            (above, back, "add", ("ge", a, ZERO), facts.at_least(a, -1), None, facts.at_least(a, -NEAR))):
         if within:
             continue
         if not (once or by_few):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...language.build import ONE, ZERO, integer
 from ...language.core import NOWHERE, Const, Var
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ...language.facts import combine
+from ...language.facts import NEAR, combine
 from ..checks import CAREFUL, add_check, guarded, known_in, outermost, require_that, show_number, show_size
 from ..functions.places import in_library
 from ..numbers.conversions import static_int
@@ -18,7 +18,6 @@ from .broadcasting import require_same, same_size, unequal
 from .loop_nests import branch
 
 UNPROVEN = "an index may leave its array"
-FEW = 8                         # places before the start of an axis that an index may count from its end
 
 
 def static_slice(lo: Lowering, index: Slice) -> slice:
@@ -197,7 +196,7 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
     elif lo.boundscheck is True and checked_outside(lo, atom, size):
         return atom
     elif facts.at_most(atom, size, 1) and (facts.proven(combine(facts.affine(atom), facts.affine(size), 1)) or
-            lo.boundscheck is True and facts.at_least(atom, -FEW) and checked_outside(lo, atom, size, True)):
+            lo.boundscheck is True and facts.at_least(atom, -NEAR) and checked_outside(lo, atom, size, True)):
         return b.let("mod", atom, size, dtype="int64", hint=getattr(atom, "hint", "i"))
     fixed = b.let("wrap_index", atom, size, integer(axis), dtype="int64", hint=getattr(atom, "hint", "i"))
     facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))

@@ -111,7 +111,10 @@ class Magnitudes:
         for s in block:
             match s:
                 case Let(var=v, op=op, args=args) if v.dtype in ("int64", "bool"):
-                    self.known[v] = {ONE: SIZE} if self.is_part(v, op, args) else self.result(op, args)
+                    axes = self.axes_of(op, args)
+                    if axes is not None:
+                        self.axes[v] = axes
+                    self.known[v] = self.result(op, args) if axes is None else {ONE: SIZE}
                 case Load(var=v) if v.dtype == "bool":
                     self.known[v] = {ONE: 1.0}
                 case If(then=then, orelse=orelse, merges=merges):
@@ -130,15 +133,14 @@ class Magnitudes:
                     self.known[s.counter] = self.known[s.trip] = {TIME: 1.0}
                     self.loop(s)
 
-    def is_part(self, v, op: str, args) -> bool:
-        """Whether this is a product of sizes of one array, which has no more elements than fit in memory."""
+    def axes_of(self, op: str, args) -> tuple | None:
+        """(array, its axes) whose sizes this is the product of: it has no more elements than fit in memory."""
         if op == "dim":
-            self.axes[v] = args[0], {args[1]}
-        elif op == "mul" and all(a in self.axes for a in args):
-            (array, axes), (other, more) = (self.axes[a] for a in args)
-            if array is other and not axes & more:
-                self.axes[v] = array, axes | more
-        return v in self.axes
+            return args[0], {args[1]}
+        if op != "mul" or not all(a in self.axes for a in args):
+            return None
+        (array, axes), (other, more) = (self.axes[a] for a in args)
+        return (array, axes | more) if array is other and not axes & more else None
 
     def largest_known(self, atom) -> float:
         return self.largest_known_form(self.form(atom))
@@ -205,8 +207,6 @@ class Magnitudes:
                 return forms[1]
             case "rshift":
                 return forms[0]
-            case "dim":
-                return {ONE: SIZE}
             case "wrap_index":
                 return {ONE: SIZE}
             case "invert":
