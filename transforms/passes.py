@@ -12,6 +12,7 @@ from .optimise.array_contraction import contract, hoist_allocations, scalars
 from .optimise.branch_fusion import merge_branches
 from .optimise.cancelled_shifts import without_cancelled_shifts
 from .optimise.chosen_stores import choose_stores
+from .optimise.columns import lie_by_columns
 from .optimise.congruence import merge_congruent
 from .optimise.constant_folding import fold_constants
 from .optimise.dead_stores import without_dead_stores
@@ -100,6 +101,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(keep_rows, then=simplify),
         Pass(hoist),
         Pass(assign_first),
+        Pass(lie_by_columns),
         Pass(forward_values),
         Pass(promote, then=simplify),
         Pass(without_dead_stores, then=simplify),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...runtime.library_calls import CALLS
 from ...runtime.raising import AGAIN, ENDINGS
-from ..language.core import Arr, Const, Function, Loc, Ref, Var, operands
+from ..language.core import ADJOINT, Arr, Const, Function, Loc, Ref, Var, operands
 from ..language.draws import HELPERS
 from ..language.ops import OPS
 from ..language.python_text import Line, commented, has_loose_operator, literal, whole, words
@@ -50,7 +50,7 @@ class LineText:
         self.sources: dict[Var, list[Loc]] = {}             # where what waits stands
         self.guarded: tuple = (-2, [])          # the check that was printed last: its first line, tests, how it is raised
         self.drawn: set[Arr] = set()            # buffers that the draw or call after their allocation makes
-        for p in function.params:
+        for p in (*function.params, *(r for r in function.returns if isinstance(r, Arr) and r.why == ADJOINT)):
             self.name(p)
 
     def name(self, x) -> str:

@@ -1,0 +1,151 @@
+"""Matrices whose columns are walked lie by columns: the program holds their transposes.
+
+    q = empty((n, m))                            q_T = empty((m, n))
+    for j in range(m):                           for j in range(m):
+        for i in range(n):                           for i in range(n):
+            q[i, j] = x[i] * s[j]     becomes            q_T[j, i] = x[i] * s[j]
+        for i in range(n):                           for i in range(n):
+            y[i] += q[i, j]                              y[i] += q_T[j, i]
+
+A step down a column is a step over a whole row of memory: each element brings a line of the cache of which it uses an
+eighth, and LLVM computes one at a time. Arguments and results lie by rows, so theirs are copied, which is worth it where
+their columns are walked more than once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from ..language import core
+from ..language.build import Builder, loops
+from ..language.core import Arr, Const, Function, Var, array_of
+from ..language.facts import Facts
+from ..language.motion import facts_of
+from ..language.names import names_in
+from ..language.queries import is_access, is_allocation, is_load, is_loop, is_range, is_size, is_store, operation
+from ..language.rewrite import top_down
+
+SHORT = 8           # elements of a line of the cache: steps over shorter rows, and loops of fewer iterations, cost nothing
+
+
+def lie_by_columns(function: Function) -> Function:
+    """The program with the transposes of such matrices in their places."""
+    chosen = Walks(function).chosen()
+    if not chosen:
+        return function
+    twins = {a: Arr(f"{a.hint}_T", a.dtype, a.shape[::-1], a.why) for a in chosen}
+    begin = [a for a in chosen if a in function.params]
+    body = turned(function.body, twins)
+    for a in begin:
+        body = before_first(body, twins[a], transposition(twins[a], a))
+    for a in dict.fromkeys(function.returns):
+        if a in twins:
+            body += transposition(a, twins[a])
+    return replace(function, body=body, copied=function.copied - set(begin))
+
+
+def turned(block, twins: dict[Arr, Arr]) -> tuple:
+    """The block with transposes in the places of matrices."""
+    def change(s):
+        if is_access(s) and s.array in twins:
+            return (replace(s, array=twins[s.array], index=s.index[::-1]),)
+        return (replace(s, array=twins[s.array]),) if is_allocation(s) and s.array in twins else None
+    return top_down(block, change)
+
+
+def before_first(body: tuple, array: Arr, statements: tuple) -> tuple:
+    """The body with statements before the first that mentions an array."""
+    at = next(k for k, s in enumerate(body) if array in names_in((s,)))
+    return (*body[:at], *statements, *body[at:])
+
+
+def transposition(target: Arr, source: Arr) -> tuple:
+    """Memory for a matrix, and the loops that copy the transpose of another to it."""
+    b = Builder(Facts())
+    b.make(target)
+    loops(b, source.shape, lambda inner, i: inner.store(target, i[::-1], inner.load(source, i)))
+    return b.block()
+
+
+class Walks:
+    """How a program walks its matrices. steps: of each, by the depth of loops, how many accesses step along rows, less those
+    that step down columns; a store counts twice. again: those whose elements are met more than once, and how deep."""
+
+    def __init__(self, function: Function):
+        self.function, self.facts = function, facts_of(function)
+        self.known: dict[Var, frozenset] = {}           # the loops with whose iterations an integer changes
+        self.fixed = set(function.tape) | core.rebound(function.body)
+        self.steps: dict[Arr, Counter] = {}
+        self.again: set[tuple[Arr, int]] = set()
+        self.walked: dict[tuple, set] = {}              # by which loops, of a depth, a matrix is walked
+        self.indices = {s.index for s in core.walk(function.body) if is_range(s)}
+        self.visit(function.body, ())
+
+    def visit(self, block, around: tuple) -> None:
+        """around: the loops around a block."""
+        for s in block:
+            self.learn(s, around)
+            if is_access(s):
+                self.meet(s, around)
+            elif not is_size(s) or s.args[0] not in self.function.params:
+                self.fixed.update(x for x in map(array_of, (*core.operands(s), *core.results(s))) if isinstance(x, Arr))
+            for inner in core.sub_blocks(s):
+                self.visit(inner, (*around, s) if is_loop(s) else around)
+
+    def learn(self, stmt, around: tuple) -> None:
+        """Keep with which loops the integers change that a statement binds."""
+        read: tuple = core.operands(stmt) if operation(stmt) else stmt.index if is_load(stmt) else ()
+        for v in core.defined(stmt):
+            changes = frozenset().union(*map(self.changes, read)) if read else frozenset(around[-1:])
+            self.known[v] = changes
+        if is_loop(stmt):
+            self.known.update(dict.fromkeys(core.bound_inside(stmt), frozenset((stmt,))))
+
+    def changes(self, atom) -> frozenset:
+        return self.known.get(atom, frozenset())
+
+    def meet(self, access, around: tuple) -> None:
+        """Count an access, but for those to one column and to few, for which the others are not to be copied."""
+        if len(access.index) != 2 or access.array.pairs:
+            return
+        down, along = map(self.changes, access.index)
+        loop = next((loop for loop in reversed(around) if loop in down or loop in along), None)
+        if loop is None or all(map(is_brief, along)) or is_brief(loop):
+            return
+        loops = [s for s in around[:around.index(loop) + 1] if not is_brief(s)]
+        where = access.array, len(loops)
+        self.steps.setdefault(access.array, Counter())[len(loops)] += (1 if loop in along else -1) * (1 + is_store(access))
+        self.walked.setdefault(where, set()).add(loop)
+        if len(self.walked[where]) > 2 or not set(loops) <= down | along or any(map(self.overlaps, access.index)):
+            self.again.add(where)
+
+    def overlaps(self, atom) -> bool:
+        """Whether an integer is a sum of indices of loops: in triangles and windows, an element is met more than once."""
+        changing = [v for v in self.facts.affine(atom)[1] if self.changes(v)]
+        return len(changing) > 1 and self.indices.issuperset(changing)
+
+    def chosen(self) -> list[Arr]:
+        """The matrices that are to lie by columns."""
+        function = self.function
+        theirs = core.written(function.body) - function.copied | set(function.returns)
+        found = []
+        for a, steps in self.steps.items():
+            deepest = max(steps)
+            if a in self.fixed or steps[deepest] >= 0 or any(isinstance(n, Const) and n.value < SHORT for n in a.shape):
+                continue
+            if a in function.params and a in theirs or (a in function.params or a in function.returns) and (
+                    a, deepest) not in self.again:
+                continue
+            found.append(a)
+        return found
+
+
+def is_brief(loop) -> bool:
+    """Whether a loop is known to have few iterations."""
+    if not (is_range(loop) and isinstance(loop.start, Const) and isinstance(loop.stop, Const)):
+        return False
+    return abs(loop.stop.value - loop.start.value) < SHORT
+
+
+__all__ = ["lie_by_columns"]
