@@ -14,6 +14,7 @@ import textwrap
 
 from autodiff.runtime.library_calls import CALLS
 from autodiff.transforms.language.core import (
+    ADJOINT,
     Alloc,
     Arr,
     Call,
@@ -95,8 +96,9 @@ class Reader:
     def name(self, name: str):
         if name not in self.names:
             if name in self.ranks:
-                found = Arr(name, "float64", tuple(self.name(self.sizes[name, k]) if (name, k) in self.sizes else
-                                                   Var(f"{name}_size", "int64") for k in range(self.ranks[name])))
+                shape = tuple(self.name(self.sizes[name, k]) if (name, k) in self.sizes else Var(f"{name}_size", "int64")
+                              for k in range(self.ranks[name]))
+                found = Arr(name, "float64", shape, ADJOINT if name.endswith("_bar") else "")
             else:
                 found = Var(name, "int64" if name in self.integers else "bool" if name in self.truths else "float64")
             self.names[name] = found
@@ -155,7 +157,8 @@ class Reader:
             case ast.Assign(targets=[ast.Name(id=name)],
                             value=ast.Call(func=ast.Name(id="empty" | "zeros" as maker), args=[size])):
                 shape = tuple(map(self.value, size.elts if isinstance(size, ast.Tuple) else [size]))
-                self.names[name] = array = Arr(name, "float64", shape)
+                self.names[name] = array = Arr(
+                    name, "float64", shape, ADJOINT if name.endswith("_bar") else "")
                 self.stmts.append(Alloc(array, Const(0.0, "float64") if maker == "zeros" else None))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self.names[name] = self.value(value, name)

@@ -28,6 +28,7 @@ from .optimise.loop_interchange import interchange
 from .optimise.loop_reversal import straighten
 from .optimise.masked_loops import guard_masked
 from .optimise.merged_axes import separate_axes
+from .optimise.outer_products import multiply_at_once
 from .optimise.parallel import hoist_from_sequential
 from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
@@ -110,7 +111,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(factor_once),
         Pass(guard_products),
         Pass(share_inputs),
-        *([Pass(distribute, then=simplify)] if one_thread else []),
+        *([Pass(multiply_at_once, then=simplify), Pass(distribute, then=simplify)] if one_thread else []),
     )
 
 
