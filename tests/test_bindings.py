@@ -168,6 +168,77 @@ def test_bound_by_iterations(f):
         assert slope == pytest.approx([(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)], rel=1e-5, abs=1e-6)
 
 
+def left_behind_a_branch(x):
+    z = x[0]
+    for i in range(4):
+        if x[1] > i:
+            if x[2] > 0.0 or i == 1:
+                break
+        else:
+            z = z * x[2]
+        z = x[1] + i
+    return z * x[2]
+
+
+def gone_on_behind_a_branch(x):
+    z, u, k = x * 1.0, 0.0, 0
+    while k < 6:
+        u += z[0] * k
+        k += 1
+        if k % 2:
+            z = z * x
+            if k == 3:
+                continue
+        else:
+            z = z + 1.0
+            if k == 4:
+                break
+        z = np.sin(x) * k
+    return np.sum(z) + u
+
+
+def left_in_the_else_of_a_loop(x):
+    z = x[0]
+    for i in range(5):
+        z = z * 1.5
+        if x[0] < 0.0:
+            for u in x:
+                if u > i + 1.5:
+                    break
+                z = z + x[2]
+            else:
+                if i > 1:
+                    break
+        else:
+            z = 2.0
+        z = x[2] * i
+    return z * z
+
+
+def left_by_a_handler(x):
+    z, s = x[0], 0.0
+    for i in range(3):
+        try:
+            s += 1.0 / (i - 1)
+        except ZeroDivisionError:
+            if x[0] < 0.0:
+                z = z + 1.0
+                if x[2] > 0.0:
+                    break
+            else:
+                z = x[2]
+            z = 3.0
+        finally:
+            s += z
+        z = x[1] + i
+    return z * s
+
+
+@pytest.mark.parametrize("f", (left_behind_a_branch, gone_on_behind_a_branch, left_in_the_else_of_a_loop, left_by_a_handler))
+def test_read_where_a_break_or_continue_leads_and_bound_behind_it(f):
+    as_in_python(f)
+
+
 def test_compiled():
     x = POINTS[0]
     assert value_and_grad(bound_later)(x)[0] == pytest.approx(bound_later(x))

@@ -31,7 +31,7 @@ from ..needs import NeedsStatic, Raised
 from ..numbers.conversions import as_value, parameter_behind
 from ..state import Lowering
 from ..syntax.catching import errors_caught, run_block
-from ..syntax.liveness import assigned, bound_inside, exits, may_act, names_read, nonlocal_names, target_names
+from ..syntax.liveness import assigned, bound_inside, exits, live_after, may_act, names_read, nonlocal_names, target_names
 from ..syntax.operators import truth_of
 from ..syntax.statements import BREAKS, FALLS, RETURNS, close_way, conditional
 from ..syntax.unbound import bound_before, held
@@ -225,7 +225,7 @@ def after_loop(lo: Lowering, stmt) -> None:
             lo.exec_block(stmt.orelse)
         def broken():
             lo.env["%exit"] = unbroken(lo, code.atom, stmt)
-        conditional(lo, falls, other, broken, stmt.live_out)
+        conditional(lo, falls, other, broken, live_after([stmt]))
     else:
         lo.env["%exit"] = unbroken(lo, code.atom, stmt)
 

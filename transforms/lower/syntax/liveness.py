@@ -152,7 +152,13 @@ class Liveness:
         for stmt in reversed(stmts):
             stmt.live_out = live | self.always
             live = self.statement(stmt, live, after_loop, loop_head)
+            stmt.live_exit = self.where_exits_lead(stmt, after_loop, loop_head)
         return live
+
+    def where_exits_lead(self, stmt, after_loop, loop_head) -> set:
+        """The names that are read where a `break` or `continue` inside a statement leads to."""
+        found = exits([stmt])
+        return (after_loop if "break" in found else set()) | (loop_head if "continue" in found else set())
 
     def statement(self, stmt, live, after_loop, loop_head) -> set:
         match stmt:
@@ -215,15 +221,18 @@ class Liveness:
 
     def attempt(self, stmt, live, after_loop, loop_head) -> set:
         """A `try`: any statement of its body may go on in a handler. `live_caught`: what those read."""
-        live = self.block(stmt.finalbody, live, after_loop, loop_head)
+        if stmt.finalbody:              # it runs on the way of a `break`, too
+            live = live | self.where_exits_lead(stmt, after_loop, loop_head)
+            live = self.block(stmt.finalbody, live, after_loop, loop_head)
         caught = set(live) if stmt.finalbody else set()
-        for handler in stmt.handlers:
-            read = self.block(handler.body, live, after_loop, loop_head)
-            caught |= read - {handler.name.id} if handler.name is not None else read
-        stmt.live_caught = caught | self.always
-        live = self.block(stmt.orelse, live, after_loop, loop_head)
         always, self.always = self.always, self.always | caught
         try:
+            for handler in stmt.handlers:
+                read = self.block(handler.body, live, after_loop, loop_head)
+                caught |= read - {handler.name.id} if handler.name is not None else read
+            stmt.live_caught = caught | always
+            live = self.block(stmt.orelse, live, after_loop, loop_head)
+            self.always = always | caught
             live = self.block(stmt.body, live, after_loop, loop_head)
         finally:
             self.always = always
@@ -240,6 +249,11 @@ class Liveness:
             case gast.Starred(value=value):
                 return self.kill(value, live)
         return live | target_names(target) | names_read(target)
+
+
+def live_after(stmts) -> set:
+    """The names that may be read after some statements: where they end, and where a `break` or `continue` in them leads."""
+    return set(stmts[-1].live_out).union(*(getattr(s, "live_exit", ()) for s in stmts))
 
 
 def given_away(name: str, statement, call) -> bool:

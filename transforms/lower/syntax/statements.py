@@ -27,7 +27,7 @@ from .branches import Joiner
 from .catching import check_of, raised_if, run_block, stop_if_left
 from .expressions import make_closure
 from .known_conditions import meant_by
-from .liveness import always_exits, exits, may_act
+from .liveness import always_exits, exits, live_after, may_act
 from .messages import joined, message_of, text_of
 from .operators import truth_of
 from .raising import is_empty
@@ -61,7 +61,7 @@ def exec_block(lo: Lowering, stmts) -> None:
             def run(rest=rest):
                 lo.env["%exit"] = Static(FALLS)
                 lo.exec_block(rest)
-            branch_by_code(lo, code.atom, "eq", FALLS, run, lambda: None, rest[-1].live_out)
+            branch_by_code(lo, code.atom, "eq", FALLS, run, lambda: None, live_after([stmt, *rest]))
             return
 
 
@@ -249,12 +249,12 @@ def exec_if(lo: Lowering, stmt, rest):
     if isinstance(cond, Const):
         lo.exec_block(stmt.body if cond.value else stmt.orelse)
         return False
-    then, orelse, live, consumed = stmt.body, stmt.orelse, stmt.live_out, False
+    then, orelse, live, consumed = stmt.body, stmt.orelse, live_after([stmt]), False
     if rest and (exits(then) | exits(orelse) or always_exits(then) or always_exits(orelse)):
         if always_exits(then):
-            orelse, live, consumed = [*orelse, *rest], rest[-1].live_out, True
+            orelse, live, consumed = [*orelse, *rest], live_after([stmt, *rest]), True
         elif always_exits(orelse):
-            then, live, consumed = [*then, *rest], rest[-1].live_out, True
+            then, live, consumed = [*then, *rest], live_after([stmt, *rest]), True
     if orelse and isinstance(orelse[-1], gast.Raise):       # the side that raises comes first
         cond, then, orelse = lo.b.let("not", cond, dtype="bool"), orelse, then
     conditional(lo, cond, lambda: lo.exec_block(then), lambda: lo.exec_block(orelse), live)

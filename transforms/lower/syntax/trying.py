@@ -19,7 +19,7 @@ from ..state import Lowering
 from ..table import executes
 from ..values import Generated, Record, Sequence, Static, Value, known_as
 from .catching import RAISES, Handler, Trying, codes_around, errors_caught, names_error, run_block, run_handler
-from .liveness import assigned, exits, own_nodes, parameter_names
+from .liveness import assigned, exits, live_after, own_nodes, parameter_names
 from .statements import FALLS, branch_by_code, close_way
 
 SPAN = 100                          # errors that a clause tells apart, to raise them again
@@ -45,7 +45,7 @@ def exec_try(lo: Lowering, stmt, rest):
         if code.value < RAISES:
             finish(lo, stmt)
         return
-    branch_by_code(lo, code.atom, "lt", RAISES, lambda: finish(lo, stmt), lambda: None, stmt.live_out)
+    branch_by_code(lo, code.atom, "lt", RAISES, lambda: finish(lo, stmt), lambda: None, live_after([stmt]))
 
 
 def made(lo: Lowering, classes, clause, before=()) -> Handler:
@@ -68,7 +68,7 @@ def finish(lo: Lowering, stmt) -> None:
     def go_on():
         lo.env["%exit"], lo.env["%value"] = code, value
     if not isinstance(left, Static):
-        branch_by_code(lo, left.atom, "eq", FALLS, go_on, lambda: None, stmt.live_out)
+        branch_by_code(lo, left.atom, "eq", FALLS, go_on, lambda: None, live_after([stmt]))
     elif left.value == FALLS:
         go_on()
 
@@ -83,6 +83,7 @@ def within(stmt):
     if not hasattr(stmt, "within"):
         whole = gast.copy_location(gast.Try(stmt.body, stmt.handlers, stmt.orelse, []), stmt)
         whole.live_out, whole.live_caught = stmt.live_out | stmt.live_caught, stmt.live_caught
+        whole.live_exit = stmt.live_exit
         again = gast.copy_location(gast.Raise(None, None), stmt.finalbody[-1])
         again.live_out = set()
         stmt.within = whole, gast.ExceptHandler(None, None, [*stmt.finalbody, again])
@@ -92,7 +93,7 @@ def within(stmt):
 def attempted(lo: Lowering, stmt, body, handlers, orelse=()) -> None:
     """Statements whose errors handlers catch; then those of the handler that is meant, or those of `else`."""
     around = lo.around
-    live = stmt.live_out | stmt.live_caught
+    live = live_after([stmt]) | stmt.live_caught
     outer = errors_caught(lo)
     around.trying = Trying(handlers, lo.frame, lo.b.last(), around.trying, list(lo.frames), len(lo.turns))
     try:
@@ -194,7 +195,7 @@ def inner_with(stmt, k: int) -> list:
     if k + 1 == len(stmt.items):
         return stmt.body
     inner = gast.copy_location(gast.With(stmt.items[k + 1:], stmt.body, None), stmt)
-    inner.live_out = stmt.live_out
+    inner.live_out, inner.live_exit = stmt.live_out, stmt.live_exit
     return [inner]
 
 
@@ -219,6 +220,7 @@ def own_context(lo: Lowering, item, body, maker, stmt) -> None:
     last = here(gast.Expr(method("__exit__", nothing)))
     whole = gast.copy_location(gast.Try(body, [], [], [last]), stmt)
     whole.live_out = whole.live_caught = last.live_out = stmt.live_out
+    whole.live_exit = last.live_exit = stmt.live_exit
     lo.exec(whole)
     lo.env.pop(held, None)
 
