@@ -45,6 +45,7 @@ from .assignments import quick_assignments
 from .indices import compiler_for
 from .references import Borrowing
 from .store import is_lasting, read_private_file, write_private_file
+from .temporaries import distinct_temporaries
 
 __all__ = ["CompilationFailed", "jit_functions", "of_numpy"]
 
@@ -165,7 +166,7 @@ class _GeneratedFunction(Dispatcher):
         with global_compiler_lock:
             _depth += 1
             try:
-                with quick_assignments():
+                with quick_assignments(), distinct_temporaries():
                     entry = super().compile(sig)
             finally:
                 _depth -= 1

@@ -158,6 +158,17 @@ def test_failure_is_reported_as_ours(signatures):
     assert isinstance(failure.value.__cause__, Exception)
 
 
+def test_variables_whose_names_end_in_digits():
+    """Numba takes what is read of `t_1` at place 328 of the bytecode and of `t_13` at 28 for one variable."""
+    names = [f"t_{k}" for k in reversed(range(15))]
+    body = [f"    {n}_b = b if {n} else 0.0\n    b = 0.0 if {n} else b" for n in names]
+    text = "\n".join([f"def chosen({', '.join(names)}, b):", *body, f"    return {' + '.join(f'{n}_b' for n in names)}"])
+    signature = {"chosen": f"float64({', '.join(['boolean'] * 15)}, float64)"}
+    made = jit_functions(load(text, "chosen"), ["chosen"], signatures=signature)["chosen"]
+    assert made(*[k == 3 for k in range(15)], 2.5) == 2.5
+    assert made(*[False] * 15, 2.5) == 0.0
+
+
 def test_errors_of_the_running_code_are_not_failures():
     made = jit_functions(load("def f(n):\n    if n < 0:\n        raise IndexError('index out of bounds')\n"
                               "    return n\n"), ["f"])
