@@ -445,6 +445,26 @@ def test_loops_are_not_joined_past_other_errors():
         grad(first_error_first, mode="python")(np.ones(4), 0.5)
 
 
+def item_left_half_added(x, a):
+    if x > 0.0:
+        for u in a:
+            try:
+                d = {"a": x, "b": u}
+                d["b"] += math.log(u - 0.5)
+            except ValueError:
+                return x * u
+        x = x * x
+    return x + 1.0
+
+
+def test_an_error_within_an_addition_in_place():
+    """The dict that is being changed is known to nobody where the error leads: the program is well formed (`debug`)."""
+    for x, a in ((2.0, V + 1.0), (2.0, V), (-2.0, V)):
+        value, slope = value_and_grad(item_left_half_added, mode="python", debug=True)(x, a)
+        ends = [item_left_half_added(x + h, a) for h in (1e-6, -1e-6)]
+        assert np.isclose(value, item_left_half_added(x, a)) and np.isclose(slope, (ends[0] - ends[1]) / 2e-6)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::SyntaxWarning")
 def test_random_programs():
     found = [(seed, *attempt(seed)) for seed in range(31_000_000, 31_000_060)]

@@ -9,6 +9,7 @@ sweep takes the side that was taken.
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -43,6 +44,7 @@ from .texts import ErrorText
 
 RAISES = 4                          # exit codes below this one are those of statements that leave without an error
 NEVER = Const(False, "bool")
+HELD = re.compile(r"%(owner|key|made|held|first|generator|list)\d")     # names for parts of an expression that is not done
 PYTHONS = {UnboundName: UnboundLocalError, UndefinedName: NameError, MissingAttribute: AttributeError, MissingKey: KeyError,
            MissingItem: IndexError, MissingAxis: np.exceptions.AxisError, NotAMatrix: np.linalg.LinAlgError,
            OutOfRange: OverflowError, ReadOnlyArray: ValueError,
@@ -216,7 +218,7 @@ def run_block(lo: Lowering, here, action: Callable[[], None], close: Callable[[W
     around, block, depth, before = lo.around, lo.around.block, len(lo.around.conditions), here.leads_out
     lo.b = around.block = here
     here.leads_out = True
-    raised = None
+    raised, kept = None, {id(frame): held_names(frame) for frame in lo.frames}
     try:
         try:
             action()
@@ -238,8 +240,16 @@ def run_block(lo: Lowering, here, action: Callable[[], None], close: Callable[[W
         lo.b.following = None
         close(way, child, raised is not None)
         raised = None
+    for frame in lo.frames:             # of expressions that were left in their middle
+        for name in held_names(frame) - kept.get(id(frame), set()):
+            del frame.env[name]
     lo.b = here
     return raised
+
+
+def held_names(frame: Frame) -> set[str]:
+    """The names of an activation for parts of expressions that are being evaluated."""
+    return {name for name in frame.env if HELD.match(name)}
 
 
 def stands_in(builder, here) -> bool:
