@@ -139,12 +139,43 @@ def pairs(X, y, sweeps):
     return s
 
 
+def some(X, y, sweeps):
+    """Not all columns."""
+    r = y.copy()
+    for _ in range(sweeps):
+        for j in range(sweeps - 1):
+            r -= X[:, j] * (0.01 * np.dot(X[:, j], r))
+    return np.sum(r * r)
+
+
+def picked(X, y, sweeps):
+    """Columns by what the program computes."""
+    r, w = y.copy(), 0.0
+    for t in range(sweeps):
+        j = int(10.0 * r[0] + 0.5) % X.shape[1]
+        g = np.dot(X[:, j], r)
+        r -= X[:, j] * 0.01 * g
+        w += np.tanh(g)
+    return w + np.sum(r * r)
+
+
+def in_a_branch(X, y, sweeps):
+    """Perhaps no column at all."""
+    r = y.copy()
+    if y[0] > 0.5:
+        for _ in range(sweeps):
+            for j in range(X.shape[1]):
+                r -= X[:, j] * (0.01 * np.dot(X[:, j], r))
+    return np.sum(r * r)
+
+
 X, Y = np.linspace(0.1, 1.0, 15).reshape(5, 3) ** 2, np.linspace(1.0, 0.2, 5)
 
 
 @pytest.mark.parametrize(("function", "args", "held"), [
     (by_coordinates, (X, Y, 3), {"X_T", "X_bar_T"}), (states, (Y, 0.1, 4), {"x_T", "x_bar_T"}), (once, (X, Y, 3), set()),
-    (one_column, (X, Y, 3), set()), (pairs, (X, Y, 3), set())], ids=lambda x: getattr(x, "__name__", ""))
+    (one_column, (X, Y, 3), set()), (pairs, (X, Y, 3), set()), (some, (X, Y, 3), set()), (picked, (X, Y, 3), set()),
+    (in_a_branch, (X, Y, 3), set())], ids=lambda x: getattr(x, "__name__", ""))
 def test_which(function, args, held):
     """What is met once, or in part, lies as it was given."""
     gradient = value_and_grad(function, wrt=(0, 1), mode="python")

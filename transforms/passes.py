@@ -21,6 +21,7 @@ from .optimise.equal_sizes import name_equal_sizes
 from .optimise.factoring import factor_once
 from .optimise.gather import gather
 from .optimise.guarded_products import guard_products
+from .optimise.invariant_arrays import make_once
 from .optimise.joint import join, merge_repeated, without_tail
 from .optimise.loop_distribution import distribute
 from .optimise.loop_fusion import merge_nests
@@ -59,6 +60,7 @@ def before(facts) -> tuple[Pass, ...]:
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
         Pass(merge_congruent, given={"facts": facts}),
         Pass(fuse, then=scalars, given={"facts": facts}),
+        Pass(make_once),
     )
 
 

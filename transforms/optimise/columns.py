@@ -9,7 +9,7 @@
 
 A step down a column is a step over a whole row of memory: each element brings a line of the cache of which it uses an
 eighth, and LLVM computes one at a time. Arguments and results lie by rows, so theirs are copied, which is worth it where
-their columns are walked more than once.
+loops go over all of their columns more than once, and no branch decides whether they do.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections import Counter
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, loops
+from ..language.build import Builder, integer, loops
 from ..language.core import Arr, Const, Function, Var, array_of
-from ..language.facts import Facts
+from ..language.facts import Facts, combine
 from ..language.motion import facts_of
 from ..language.names import names_in
 from ..language.queries import is_access, is_allocation, is_load, is_loop, is_range, is_size, is_store, operation
@@ -64,13 +64,14 @@ def transposition(target: Arr, source: Arr) -> tuple:
     """Memory for a matrix, and the loops that copy the transpose of another to it."""
     b = Builder(Facts())
     b.make(target)
-    loops(b, source.shape, lambda inner, i: inner.store(target, i[::-1], inner.load(source, i)))
+    loops(b, target.shape, lambda inner, i: inner.store(target, i, inner.load(source, i[::-1])))
     return b.block()
 
 
 class Walks:
     """How a program walks its matrices. steps: of each, by the depth of loops, how many accesses step along rows, less those
-    that step down columns; a store counts twice. again: those whose elements are met more than once, and how deep."""
+    that step down columns, if it is one column after the other to the last; a store counts twice. again: those of which all
+    is walked more than once, and how deep."""
 
     def __init__(self, function: Function):
         self.function, self.facts = function, facts_of(function)
@@ -79,19 +80,19 @@ class Walks:
         self.steps: dict[Arr, Counter] = {}
         self.again: set[tuple[Arr, int]] = set()
         self.walked: dict[tuple, set] = {}              # by which loops, of a depth, a matrix is walked
-        self.indices = {s.index for s in core.walk(function.body) if is_range(s)}
-        self.visit(function.body, ())
+        self.indices = {s.index: s for s in core.walk(function.body) if is_range(s)}
+        self.visit(function.body, (), True)
 
-    def visit(self, block, around: tuple) -> None:
-        """around: the loops around a block."""
+    def visit(self, block, around: tuple, certain: bool) -> None:
+        """around: the loops around a block; certain: whether no branch is."""
         for s in block:
             self.learn(s, around)
             if is_access(s):
-                self.meet(s, around)
+                self.meet(s, around, certain)
             elif not is_size(s) or s.args[0] not in self.function.params:
                 self.fixed.update(x for x in map(array_of, (*core.operands(s), *core.results(s))) if isinstance(x, Arr))
             for inner in core.sub_blocks(s):
-                self.visit(inner, (*around, s) if is_loop(s) else around)
+                self.visit(inner, (*around, s) if is_loop(s) else around, certain and is_loop(s))
 
     def learn(self, stmt, around: tuple) -> None:
         """Keep with which loops the integers change that a statement binds."""
@@ -105,17 +106,20 @@ class Walks:
     def changes(self, atom) -> frozenset:
         return self.known.get(atom, frozenset())
 
-    def meet(self, access, around: tuple) -> None:
-        """Count an access, but for those to one column and to few, for which the others are not to be copied."""
-        if len(access.index) != 2 or access.array.pairs:
+    def meet(self, access, around: tuple, certain: bool) -> None:
+        """Count an access, but for those to a few columns, for which the others are not to be copied."""
+        array = access.array
+        if len(access.index) != 2 or array.pairs:
             return
         down, along = map(self.changes, access.index)
         loop = next((loop for loop in reversed(around) if loop in down or loop in along), None)
-        if loop is None or all(map(is_brief, along)) or is_brief(loop):
+        if loop is None or is_brief(loop) or loop not in along and not self.spans(access.index[1], array.shape[1], True):
             return
         loops = [s for s in around[:around.index(loop) + 1] if not is_brief(s)]
-        where = access.array, len(loops)
-        self.steps.setdefault(access.array, Counter())[len(loops)] += (1 if loop in along else -1) * (1 + is_store(access))
+        where = array, len(loops)
+        self.steps.setdefault(array, Counter())[len(loops)] += (1 if loop in along else -1) * (1 + is_store(access))
+        if loop in along or not certain or not self.spans(access.index[0], array.shape[0], False):
+            return
         self.walked.setdefault(where, set()).add(loop)
         if len(self.walked[where]) > 2 or not set(loops) <= down | along or any(map(self.overlaps, access.index)):
             self.again.add(where)
@@ -123,7 +127,26 @@ class Walks:
     def overlaps(self, atom) -> bool:
         """Whether an integer is a sum of indices of loops: in triangles and windows, an element is met more than once."""
         changing = [v for v in self.facts.affine(atom)[1] if self.changes(v)]
-        return len(changing) > 1 and self.indices.issuperset(changing)
+        return len(changing) > 1 and self.indices.keys() >= set(changing)
+
+    def spans(self, atom, size, from_start: bool) -> bool:
+        """Whether a place goes up to the end of an axis, or down from it; from_start: and all the way, in each iteration of
+        the loops around or, as in a triangle, over all of them."""
+        form = self.facts.affine(atom)
+        loop = next((self.indices[v] for v in reversed(form[1]) if v in self.indices and form[1][v] == 1), None)
+        if loop is None or loop.step not in (integer(1), integer(-1)):
+            return False
+        ends = loop.start, self.without_limit(loop.stop)
+        first, last = (combine(combine(form, self.facts.affine(loop.index), -1), self.facts.affine(end), 1)
+                       for end in (ends if loop.step == integer(1) else ends[::-1]))
+        missing, gap = combine(self.facts.affine(size), last, -1)
+        near = not gap and abs(missing) < SHORT
+        return near and (not from_start or abs(first[0]) < SHORT and self.indices.keys() >= first[1].keys())
+
+    def without_limit(self, atom):
+        """x of max(x, 0), at which a range may stop."""
+        op, args = self.facts.definition.get(atom, ("", ()))
+        return next((x for x in args if x != integer(0)), atom) if op == "max" and integer(0) in args else atom
 
     def chosen(self) -> list[Arr]:
         """The matrices that are to lie by columns."""

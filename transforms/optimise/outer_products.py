@@ -101,8 +101,10 @@ def in_blocks(loop: For, facts: Facts) -> list:
 
 def length_of_blocks(b: Builder, count: Atom) -> Atom:
     """How many steps are added at once: of as many blocks as it takes, each as long as the others."""
-    blocks = b.imax(b.let("floordiv", b.iadd(count, MOST_ROWS - 1), integer(MOST_ROWS), dtype="int64", hint="quotient"), 1)
-    return b.imax(b.let("floordiv", b.isub(b.iadd(count, blocks), 1), blocks, dtype="int64", hint="size"), 1)
+    blocks = b.let("floordiv", b.iadd(count, MOST_ROWS - 1), integer(MOST_ROWS), dtype="int64")
+    blocks = b.let("max", blocks, integer(1), dtype="int64", hint="blocks")
+    size = b.let("floordiv", b.isub(b.iadd(count, blocks), 1), blocks, dtype="int64")
+    return b.let("max", size, integer(1), dtype="int64", hint="size")
 
 
 def kept(block, found: list[Outer], columns: dict, place: Atom) -> tuple:
