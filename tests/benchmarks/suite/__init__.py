@@ -7,6 +7,7 @@ from . import (
     bodies,
     bundle,
     catalogue,
+    columns,
     elementwise,
     factorisations,
     grids,
@@ -22,6 +23,6 @@ from . import (
 )
 from .benchmark import BENCHMARKS, Benchmark
 
-__all__ = ["BENCHMARKS", "Benchmark", "batches", "blas", "blocks", "bodies", "bundle", "catalogue", "elementwise",
+__all__ = ["BENCHMARKS", "Benchmark", "batches", "blas", "blocks", "bodies", "bundle", "catalogue", "columns", "elementwise",
            "factorisations", "grids", "hand", "mixture", "networks", "particles", "recurrent", "rings", "rows", "sequences",
            "stencils"]
