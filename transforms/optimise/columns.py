@@ -23,7 +23,7 @@ from ..language.core import Arr, Const, Function, Var, array_of
 from ..language.facts import Facts, combine
 from ..language.motion import facts_of
 from ..language.names import names_in
-from ..language.queries import is_access, is_allocation, is_load, is_loop, is_range, is_size, is_store, operation
+from ..language.queries import is_access, is_allocation, is_load, is_loop, is_range, is_size, is_store, is_whole, operation
 from ..language.rewrite import top_down
 
 SHORT = 8           # elements of a line of the cache: steps over shorter rows, and loops of fewer iterations, cost nothing
@@ -134,7 +134,7 @@ class Walks:
         the loops around or, as in a triangle, over all of them."""
         form = self.facts.affine(atom)
         loop = next((self.indices[v] for v in reversed(form[1]) if v in self.indices and form[1][v] == 1), None)
-        if loop is None or loop.step not in (integer(1), integer(-1)):
+        if loop is None or not is_whole(loop) or loop.step not in (integer(1), integer(-1)):
             return False
         ends = loop.start, self.without_limit(loop.stop)
         first, last = (combine(combine(form, self.facts.affine(loop.index), -1), self.facts.affine(end), 1)

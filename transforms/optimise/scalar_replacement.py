@@ -19,10 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, Carry, Const, For, Function, Guard, If, Let, Load, Merge, Store, Var, operands, walk
+from ..language.core import Alloc, Arr, Carry, Const, For, Function, If, Let, Load, Merge, Store, Var, operands, walk
 from ..language.motion import facts_of, in_range
 from ..language.names import defined_in
-from ..language.queries import is_access
+from ..language.queries import is_access, is_check, operations
 from ..language.substitution import substitute
 from .store_forwarding import distinct
 
@@ -32,26 +32,37 @@ def promote(function: Function, threads: bool = False) -> Function:
 
     threads: the outermost loops may run as threads, for which only sums are taken out.
     """
-    facts = facts_of(function)
-    smaller: dict = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "lt"}
-    if threads:
-        checks = {s.cond for s in function.body if isinstance(s, Guard)}
-        for s in function.body:
-            if isinstance(s, Let) and s.op == "ge" and s.var in checks and all(a.dtype == "int64" for a in s.args):
-                facts.learn_least(*s.args)
-    return replace(function, body=promoted(function.body, facts, core.rebound(function.body), smaller, threads))
+    tests = operations(function.body, lambda s: s.var.dtype == "bool")
+    return replace(function, body=promoted(
+        function.body, facts_of(function), core.rebound(function.body), threads, tests))
 
 
-def promoted(block, facts, fixed: set, smaller: dict | None = None, threads: bool = False) -> tuple:
-    """smaller: in the outermost block, the comparisons that its checks may make true for all that follows."""
+def promoted(block, facts, fixed: set, threads: bool = False, tests: dict | None = None) -> tuple:
+    """tests: in the outermost block, the conditions that its checks make true for all that follows."""
     out: list = []
     for s in block:
-        if smaller and isinstance(s, Guard) and s.cond in smaller and all(a.dtype == "int64" for a in smaller[s.cond]):
-            facts.learn_less(*smaller[s.cond])
+        if tests and is_check(s):
+            learn(facts, s.cond, tests)
         s = core.with_blocks(s, lambda inner: promoted(inner, facts, fixed))
         before, s, after = from_loop(s, facts, fixed, threads) if isinstance(s, For) else ([], s, [])
         out += [*before, s, *after]
     return tuple(out)
+
+
+def learn(facts, cond, tests: dict) -> None:
+    """Add what a condition that holds says of integers."""
+    test = tests.get(cond)
+    if test is None:
+        return
+    if test.op == "and":
+        for part in test.args:
+            learn(facts, part, tests)
+    elif all(x.dtype == "int64" for x in test.args):
+        first, second = test.args if test.op in ("lt", "ge") else test.args[::-1]
+        if test.op in ("lt", "gt"):
+            facts.learn_less(first, second)
+        elif test.op in ("ge", "le"):
+            facts.learn_least(first, second)
 
 
 def from_loop(loop: For, facts, fixed: set, threads: bool = False):
@@ -60,9 +71,10 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
     before: list = []
     after: list = []
     sums: list = []             # behind what is stored after the loop, which may be the same element
-    if not threads and loop.origin != "user" and loop.exit is None:
+    if not threads and loop.exit is None:
         for array, index in added_in_branches(loop):
-            if array not in fixed | inside and not any(i in inside for i in index) and in_range(facts, array, index):
+            if is_free(loop, array) and array not in fixed | inside and not any(i in inside for i in index) and in_range(
+                    facts, array, index):
                 loop = with_partial_sum(loop, array, index, sums)
     for array, places in elements(loop).items():
         if array in fixed or array in inside or places is None:
@@ -79,11 +91,16 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
                     continue
                 if alone:
                     loop = with_carry(loop, array, index, before, after)
-                elif loop.origin != "user" and only_added(loop, array):
+                elif is_free(loop, array) and only_added(loop, array):
                     loop = with_partial_sum(loop, array, index, after)
             elif alone:
                 loop = with_load(loop, array, index, before)
     return before, loop, [*after, *sums]
+
+
+def is_free(loop: For, array: Arr) -> bool:
+    """Whether the order does not matter in which a loop adds to an array: the user's own does, unless it adds cotangents."""
+    return loop.origin != "user" or array.why == core.ADJOINT
 
 
 def elements(loop: For) -> dict:
@@ -186,7 +203,7 @@ def with_carry(loop: For, array: Arr, index, before: list, after: list) -> For:
         if isinstance(s, Store) and s.array is array and s.index == index:
             if s.accumulate:
                 total = Var(array.hint, array.dtype)
-                body.append(Let(total, "add" if loop.origin == "user" else "sum", (value, s.value), s.loc))
+                body.append(Let(total, "sum" if is_free(loop, array) else "add", (value, s.value), s.loc))
                 value = total
             else:
                 value = s.value
