@@ -106,3 +106,22 @@ def plain(value):
     if value is None or isinstance(value, str):
         return value
     return type(value), np.asarray(value).dtype, np.asarray(value).tolist()
+
+
+def beside_python(f, gradient, args, more=(), errors=(IndexError, ValueError)) -> str:
+    """What is wrong with the value and the gradient of a function beside Python, which runs it; "" if nothing is.
+
+    gradient: `value_and_grad` by all of `args`, arrays and numbers; more: further arguments; errors: either may raise these.
+    """
+    def given():
+        return [*(a.copy() for a in args), *more]
+    value, found = outcome(f, *given()), outcome(gradient, *given())
+    if isinstance(value, Exception) or isinstance(found, Exception):
+        return "" if isinstance(value, errors) and isinstance(found, errors) else f"{found} for {value}"
+    r = np.random.default_rng(0)
+    direction = [r.standard_normal(np.shape(a)) for a in args]
+    ends = [f(*(a + h * d for a, d in zip(args, direction, strict=True)), *more) for h in (1e-6, -1e-6)]
+    slope = sum(np.sum(g * d) for g, d in zip(found[1], direction, strict=True))
+    expected = (ends[0] - ends[1]) / 2e-6
+    right = np.allclose(found[0], value, rtol=1e-9) and np.allclose(slope, expected, rtol=2e-4, atol=2e-4)
+    return "" if right else f"{found[0]}, {slope} for {value}, {expected}"

@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import check_grads, hvp, value_and_grad, vjp
 
-from .support import from_text, outcome
+from .support import beside_python, from_text
 
 MATRICES = ["A", "B", "Q", "P"]             # parameters, and matrices of the program
 COLUMNS = ["{a}[:, {j}]", "{a}[:, {j}]", "{a}[:, -1]", "{a}[:, (2 * {j}) % m]", "{a}[::-1, {j}]", "{a}[:, m - 1 - {j}]"]
@@ -69,23 +69,14 @@ def differs(seed: int, mode: str) -> str:
         shape, steps = (r.choice([1, 2, 3, 4, 5]), r.choice([1, 2, 2, 3, 4])), r.choice([0, 1, 2])
         rng = np.random.default_rng(seed)
         A, B = rng.uniform(0.3, 1.2, shape), rng.uniform(0.3, 1.2, shape)
-        value, found = outcome(f, A.copy(), B.copy(), steps), outcome(gradient, A.copy(), B.copy(), steps)
-        if isinstance(value, Exception) or isinstance(found, Exception):
-            if not (isinstance(found, ERRORS) and isinstance(value, ERRORS)):
-                return f"{text}\n{shape} {steps}: {found} for {value}"
-            continue
-        direction = rng.standard_normal(shape), rng.standard_normal(shape)
-        ends = [f(A + h * direction[0], B + h * direction[1], steps) for h in (1e-6, -1e-6)]
-        slope = sum(np.sum(g * d) for g, d in zip(found[1], direction, strict=True))
-        expected = (ends[0] - ends[1]) / 2e-6
-        if not (np.allclose(found[0], value, rtol=1e-11) and np.allclose(slope, expected, rtol=2e-4, atol=2e-4)):
-            return f"{text}\n{shape} {steps}: {found[0]}, {slope} for {value}, {expected}"
+        if wrong := beside_python(f, gradient, (A, B), (steps,), ERRORS):
+            return f"{text}\n{shape} {steps}: {wrong}"
     return ""
 
 
-@pytest.mark.parametrize("start", range(0, 80, 20))
+@pytest.mark.parametrize("start", range(0, 48, 12))
 def test_random_walks(start):
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 12):
         assert not (wrong := differs(seed, "python")), wrong
 
 
