@@ -86,3 +86,22 @@ def test_which(function, once):
     assert gradient(W.copy(), p)[0] == pytest.approx(function(W.copy(), p))
     assert (re.search(r"empty\(\(5, \w+, \w+\)\)", gradient.source) is None) == once
     check_grads(function, (W, p), wrt=(0, 1), mode="python")
+
+
+def longer(X, h, n, steps):
+    """More elements than there are, in a loop that may not run."""
+    for _ in range(steps):
+        c = np.empty(n)
+        for i in range(n):
+            c[i] = X[i] * 0.5
+        h = h * (c @ c) + c[0]
+    return np.sum(h)
+
+
+def test_elements_that_only_a_loop_asks_for():
+    """Where the loop does not run, nothing is read."""
+    gradient = value_and_grad(longer, wrt=(0, 1), mode="python")
+    args = np.ones(3), np.ones(2), 5
+    assert gradient(*args, 0)[0] == longer(*args, 0)
+    with pytest.raises(IndexError):
+        gradient(*args, 1)

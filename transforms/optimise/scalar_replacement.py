@@ -4,7 +4,7 @@
         for k in range(m):                            u_1 = u[i]
             r_bar[i] += g[k] * u[i]                   r_bar_1 = r_bar[i]
                                        becomes        for k in range(m):
-                                                          r_bar_1 += g[k] * u_1
+                                                          r_bar_1 = np.add(r_bar_1, g[k] * u_1)
                                                       r_bar[i] = r_bar_1
 
 LLVM cannot do this, since for all it knows two arrays overlap. An element is moved out of a loop only if it is known to
