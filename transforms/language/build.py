@@ -40,6 +40,7 @@ class Builder(Statements):
         self.facts: Facts = facts if facts is not None else (parent.facts if parent else Facts())
         self.parent = parent
         self.is_loop = loop
+        self.conditions: int = parent.conditions if parent else 0       # of the branches around, those that hold here
         self.way: Any = None            # out of the block around, which the statements here follow
         self.following: Any = None      # the block that has what follows a way out of this one, while it is open
         self.tentative = False          # whether it may be in no program

@@ -5,6 +5,7 @@ Enough to prove most subscripts in range, and that two loops run over one range.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any
 
 from .core import Atom, Const, Var
@@ -30,7 +31,8 @@ class Facts:
         self.nonnegative: set[Var] = set()
         self.alias: dict[Var, Atom] = {}
         self.home: dict[Var, Any] = {}       # None: visible everywhere (parameters)
-        self.floors: dict[Var, list[tuple[int, dict[Var, int]]]] = {}
+        self.floors: dict[Var, list[tuple[int, dict[Var, int]]]] = {}       # what checks and branches make known:
+        self.ceilings: dict[Var, list[tuple[int, dict[Var, int]]]] = {}     # least and largest values
         self.asked: set[Var] = set()        # indices of a user's, which must lie in their axes whatever is made of them
         self.left = STEPS            # steps that the present proof may still try
         self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
@@ -78,30 +80,52 @@ class Facts:
     def at_least(self, atom: Atom, bound: int = 0, fuel: int = DEEPEST) -> bool:
         """Whether `atom >= bound` can be proven."""
         if fuel == DEEPEST:
-            self.left = FEW_STEPS if self.floors else STEPS
+            self.left = FEW_STEPS if self.floors or self.ceilings else STEPS
         constant, terms = self.affine(atom)
         return self._prove((constant - bound, dict(terms)), fuel)
 
     def at_most(self, low: Atom, high: Atom, slack: int = 0) -> bool:
         """Whether `low + slack <= high` can be proven."""
-        self.left = FEW_STEPS if self.floors else STEPS
+        self.left = FEW_STEPS if self.floors or self.ceilings else STEPS
         constant, terms = combine(self.affine(high), self.affine(low), -1)
         return self._prove((constant - slack, terms), DEEPEST)
 
     def proven(self, form: tuple[int, dict[Var, int]]) -> bool:
         """Whether constant + sum of coefficient * variable is at least 0."""
-        self.left = FEW_STEPS if self.floors else STEPS
+        self.left = FEW_STEPS if self.floors or self.ceilings else STEPS
         return self._prove(form, DEEPEST)
 
     def learn_less(self, a: Atom, b: Atom) -> None:
         """From here on `a` is known to be less than `b` (a guard has made sure)."""
-        if isinstance(b, Var) and self.affine(b) == (0, {b: 1}):
-            self.floors.setdefault(b, []).append(combine(self.affine(a), (1, {}), 1))
+        self.learn(self.less(a, b))
 
     def learn_least(self, a: Atom, b: Atom) -> None:
         """From here on `a` is known to be at least `b`."""
-        if isinstance(a, Var) and self.affine(a) == (0, {a: 1}):
-            self.floors.setdefault(a, []).append(self.affine(b))
+        self.learn(combine(self.affine(a), self.affine(b), -1))
+
+    def less(self, a: Atom, b: Atom) -> tuple[int, dict[Var, int]]:
+        """What is at least 0 if `a < b`."""
+        return combine(combine(self.affine(b), self.affine(a), -1), (1, {}), -1)
+
+    def learn(self, form: tuple[int, dict[Var, int]]) -> None:
+        """From here on constant + sum of coefficient * variable is known to be at least 0."""
+        constant, terms = form
+        for v, c in terms.items():
+            if c in (1, -1):
+                edge = -c * constant, {w: -c * d for w, d in terms.items() if w is not v}
+                (self.floors if c == 1 else self.ceilings).setdefault(v, []).append(edge)
+
+    @contextmanager
+    def assuming(self, forms):
+        """Where these forms, and whatever is learnt, are known to be at least 0."""
+        before = self.floors, self.ceilings
+        self.floors, self.ceilings = ({v: [*known] for v, known in edges.items()} for edges in before)
+        for form in forms:
+            self.learn(form)
+        try:
+            yield
+        finally:
+            self.floors, self.ceilings = before
 
     def equate(self, a: Atom, b: Atom) -> None:
         """From here on `a` and `b` are known to be equal (a guard has made sure)."""
@@ -220,8 +244,7 @@ class Facts:
         return False
 
     def _bounds(self, var: Var, lower: bool, fuel: int):
-        if lower:
-            yield from self.floors.get(var, ())
+        yield from (self.floors if lower else self.ceilings).get(var, ())
         if var in self.range:
             low, high = self.range[var]
             bound = low if lower else high

@@ -37,24 +37,17 @@ def chosen(block: tuple, facts: Facts, same: dict) -> tuple:
         if operation(s) == "mod" and s.var.dtype == "int64":
             out += choice(s, facts, same)
             continue
-        sizes = long_enough(s, facts) if is_range(s) else []
-        for size, least in sizes:
-            facts.floors.setdefault(size, []).append(least)
         if sub_blocks(s):
-            s = with_blocks(s, lambda inner: chosen(inner, facts, same))
-        for size, _ in sizes:
-            facts.floors[size].pop()
+            with facts.assuming(long_enough(s, facts) if is_range(s) else ()):
+                s = with_blocks(s, lambda inner: chosen(inner, facts, same))
         out.append(s)
     return kept(block, out)
 
 
 def long_enough(loop: For, facts: Facts) -> list[tuple]:
-    """What is known of sizes while a loop runs: the last index is not before the first one. (variable, at least what)."""
+    """What is known while a loop runs: the last index is not before the first one."""
     low, high = facts.range.get(loop.index, (None, None))
-    if low is None or high is None:
-        return []
-    constant, terms = combine(facts.affine(high), facts.affine(low), -1)
-    return [(v, (-constant, {w: -d for w, d in terms.items() if w is not v})) for v, c in terms.items() if c == 1]
+    return [] if low is None or high is None else [combine(facts.affine(high), facts.affine(low), -1)]
 
 
 def choice(remainder: Let, facts: Facts, same: dict) -> list:

@@ -13,6 +13,7 @@ from ..numbers.kinds_on_paths import kinds_of, may_be_integers
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.catching import catches
+from ..syntax.known_conditions import bounds
 from ..values import Array, Scalar, Slice, Static, Value, is_number
 from .broadcasting import require_same, same_size, unequal
 from .loop_nests import branch
@@ -165,10 +166,11 @@ def in_range(lo: Lowering, atom, size):
 
 def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
     """An index that lies in its axis, counted from the start. checked: it is known to lie there, if not which way."""
+    with lo.b.facts.assuming(bounds(lo)):
+        least, most = lo.b.facts.at_least(atom), lo.b.facts.at_most(atom, size, 1)
     facts, b = lo.b.facts, lo.b
     of_axis = f"is out of bounds for axis {axis} with size"
-    if size == ONE and isinstance(atom, Var) and lo.boundscheck and not (
-            facts.at_least(atom) and facts.at_most(atom, ZERO)):
+    if size == ONE and isinstance(atom, Var) and lo.boundscheck and not (least and most):
         inside = b.let("or", b.compare("eq", atom, ZERO), b.compare("eq", atom, integer(-1)), dtype="bool")
         require_that(lo, inside, "IndexError", f"index {show_number(lo, atom)} {of_axis} 1")
         return ZERO
@@ -184,19 +186,19 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
     if isinstance(atom, Const) and isinstance(size, Const) and atom.value >= size.value:
         raise lo.error(MissingItem, f"index {atom.value} {of_axis} {size.value}")
     if isinstance(atom, Const):
-        if not facts.at_most(atom, size, 1):
+        if not most:
             check_size(lo, size, atom.value + 1, f"index {atom.value} {of_axis} {show_number(lo, size)}")
         return atom
-    if not lo.boundscheck or (facts.at_least(atom) and facts.at_most(atom, size, 1)):
+    if not lo.boundscheck or least and most:
         return atom
     if not checked and catches(lo, IndexError):
         require_that(lo, in_range(lo, atom, size), "IndexError",
                      f"index {show_number(lo, atom)} {of_axis} {show_number(lo, size)}")
         b = lo.b
-    elif lo.boundscheck is True and checked_outside(lo, atom, size):
+    elif lo.boundscheck is True and checked_outside(lo, atom, size, least, most):
         return atom
-    elif facts.at_most(atom, size, 1) and (facts.proven(combine(facts.affine(atom), facts.affine(size), 1)) or
-            lo.boundscheck is True and facts.at_least(atom, -NEAR) and checked_outside(lo, atom, size, True)):
+    elif most and (facts.proven(combine(facts.affine(atom), facts.affine(size), 1)) or
+            lo.boundscheck is True and facts.at_least(atom, -NEAR) and checked_outside(lo, atom, size, least, most, True)):
         return b.let("mod", atom, size, dtype="int64", hint=getattr(atom, "hint", "i"))
     fixed = b.let("wrap_index", atom, size, integer(axis), dtype="int64", hint=getattr(atom, "hint", "i"))
     facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))
@@ -205,21 +207,22 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
     return fixed
 
 
-def checked_outside(lo: Lowering, atom, size, from_end: bool = False) -> bool:
+def checked_outside(lo: Lowering, atom, size, least: bool, most: bool, from_end: bool = False) -> bool:
     """Check once, before all loops, that an affine index stays in range; where that fails, the caller starts again
-    with a check at every access. from_end: it may be below 0, and count from the end."""
+    with a check at every access. least, most: whether it is known to be at least 0 and less than `size`; from_end: it may
+    be below 0, and count from the end."""
     facts = lo.b.facts
     b = outermost(lo).last()
     outside = lambda v: known_in(lo, v, b)  # noqa: E731
     if lo.b is b or not outside(size):
         return False
     conditions = []
-    if from_end or not facts.at_least(atom):
+    if from_end or not least:
         low = facts.bound(atom, False, outside, b)
         if low is None:
             return False
         conditions.append(("ge", b.iadd(low, size) if from_end else low, ZERO))
-    if not facts.at_most(atom, size, 1):
+    if not most:
         high = facts.bound(atom, True, outside, b)
         if high is None:
             return False

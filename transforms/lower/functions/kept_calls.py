@@ -212,7 +212,8 @@ def made_unit(lo: Lowering, key, function, name, given, arrays, hints, args, kwa
 def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> Made | None:
     """The function on parameters of its own; None where it does more than compute numbers and arrays from others."""
     facts, reads = lo.b.facts, dict[tuple, tuple]()
-    floors, facts.floors = facts.floors, {}         # what checks have made known here need not hold at other calls
+    edges = facts.floors, facts.ceilings
+    facts.floors, facts.ceilings = {}, {}           # what checks have made known here need not hold at other calls
     facts.forget_since({})
     own, sizes = parameters(lo, given, arrays, hints)
     params = tuple(dict.fromkeys(x for v in own for x in in_core(v) if isinstance(x, (Arr, Var))))
@@ -229,7 +230,7 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
         found = in_memory(lo, result, buffers, {*params, *sizes, *outside})
     finally:
         lo.watching.pop()
-        facts.floors = floors
+        facts.floors, facts.ceilings = edges
         head = type(lo.b)(facts=facts)
         add_least_sizes(lo, head, [s for s in sizes if s in lo.least_sizes])
     block = lo.b.block()

@@ -190,6 +190,7 @@ def way_out(lo: Lowering, cond, code, trying: Trying) -> None:
     child.way, child.leads_out = Way(outer, cond, before, out), True
     lo.b = lo.around.block = outer.following = child
     lo.around.conditions.append((cond, True))
+    child.conditions = len(lo.around.conditions)
 
 
 def stop_if_left(lo: Lowering, code) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...language.build import FOLD
 from ...language.core import Const
+from ...language.facts import combine
 from ..state import Lowering
 
 ORDERS = {"lt": {"<"}, "le": {"<", "="}, "eq": {"="}, "ne": {"<", ">"}, "ge": {"=", ">"}, "gt": {">"}}
@@ -14,6 +15,39 @@ def proven(lo: Lowering, cond) -> bool:
     if isinstance(cond, Const):
         return bool(cond.value)
     return follows(lo, {c: holds for found in lo.around.conditions for c, holds in both_ways(lo, *found)}, cond)
+
+
+def bounds(lo: Lowering) -> list[tuple]:
+    """What the branches around the current block say of integers: affine forms that are at least 0 there."""
+    known = lo.around.conditions[:lo.b.last().conditions]
+    return [form for cond, holds in known for form in least_zero(lo, cond, holds)]
+
+
+def least_zero(lo: Lowering, cond, holds: bool) -> list[tuple]:
+    """What is at least 0 where a condition holds or does not."""
+    facts = lo.b.facts
+    op, args = facts.definition.get(cond, ("", ()))
+    if cond in lo.connected:
+        is_and, args = lo.connected[cond]
+        op = "and" if is_and else "or"
+    if op == "not":
+        return least_zero(lo, args[0], not holds)
+    if op == ("and" if holds else "or"):
+        return [form for part in args for form in least_zero(lo, part, holds)]
+    if op not in ORDERS or any(a.dtype != "int64" for a in args):
+        return []
+    a, b = args
+    left = ORDERS[op] if holds else {"<", "=", ">"} - ORDERS[op]
+    gap = combine(facts.affine(b), facts.affine(a), -1)
+    if left == {"<", ">"}:
+        return [facts.less(x, y) for x, y, form in ((a, b, gap), (b, a, negative(gap))) if facts.proven(form)]
+    ways = {"<": [facts.less(a, b)], ">": [facts.less(b, a)], "=": [gap, negative(gap)],
+            "<=": [gap], "=>": [negative(gap)]}
+    return ways["".join(sorted(left))] if left else []
+
+
+def negative(form: tuple) -> tuple:
+    return combine((0, {}), form, -1)
 
 
 def follows(lo: Lowering, known: dict, cond) -> bool:
@@ -78,4 +112,4 @@ def code_where(lo: Lowering, code, cond, holds: bool):
     return found[1 if holds else 2] if found[0] is cond else code
 
 
-__all__ = ["code_where", "meant_by", "proven"]
+__all__ = ["bounds", "code_where", "meant_by", "proven"]

@@ -272,6 +272,8 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
     outer = lo.b
     before = environments(lo)
     lo.b = outer.child()
+    lo.around.conditions.append((cond, is_and))
+    lo.b.conditions = len(lo.around.conditions)
     try:
         narrow(lo, cond, is_and)
         narrowed = environments(lo)
@@ -280,6 +282,7 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
         changed = bindings_changed(lo, narrowed)
     finally:
         lo.b = outer
+        lo.around.conditions.pop()
         restore(lo, before)
     if changed:                             # a call has changed an object: both ways are joined
         kinds[1:] = []

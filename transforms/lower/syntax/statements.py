@@ -278,6 +278,7 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
         here = outer.child()
         lo.around.branches += 1
         lo.around.conditions.append((cond, side is then))
+        here.conditions = len(lo.around.conditions)
         try:
             raised = run_block(lo, here, partial(run_side, lo, cond, side is then, side), partial(close_way, lo, live))
             sides.append(([] if raised else environments(lo), here))

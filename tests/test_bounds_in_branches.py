@@ -1,0 +1,132 @@
+"""What a branch's condition says of an index is known in the branch, and only there."""
+
+import random
+
+import numpy as np
+import pytest
+
+from autodiff import check_grads, value_and_grad
+
+from .support import beside_python, from_text
+
+CONDITIONS = [
+    "i > 0", "i >= 1", "i < n - 1", "i != 0", "i == 0", "i + 1 < len(y)", "0 < i < n - 1", "i > 0 and x[i - 1] > 0.5",
+    "not i == n - 1", "i > 0 or x[i] > 0.5", "n > 2", "n <= 2", "i % 2 == 0", "i >= n - 1 or x[i + 1] > 0.5", "i < len(x)",
+    "i == n - 1", "not (i < 1 or i > n - 2)", "i > 0 and i < len(y) and y[i] > 0.3", "j < i", "i != n - 1", "k < 3",
+    "1 != i", "i <= j", "n - i > 1", "2 * i < n", "i > 0 and not i > n - 2", "len(y) >= 2", "(i > 0) == (n > 2)",
+    "len(x) < len(y)", "i", "not i", "(i > 0 if n > 2 else i > 1)", "i is not None and i > 0", "n - 1 != i", "k != 0", "i - j > 0"]
+PLACES = ["i - 1", "i + 1", "i", "i - 2", "i + 2", "0", "1", "2", "-1", "-2", "j", "j + 1", "k", "n - 1", "n - i - 1",
+          "i - j", "2 * i", "n - 2", "i // 2", "(i + 1) % n"]
+LOOPS = ["for i in range(n):", "for i in range(len(y)):", "for i in range(1, n):", "for i in range(n - 1, -1, -1):",
+         "for i in range(3):", "for i, v in enumerate(x):"]
+
+
+def step(r, indent: str, depth: int) -> list:
+    """Some statements that read and write places that may be there."""
+    def place():
+        return f"{r.choice('xy')}[{r.choice(PLACES)}]"
+
+    def block():
+        return step(r, indent + "    ", depth - 1) if depth else [f"{indent}    s += {place()} * 0.3"]
+    kind = r.randrange(9 if depth else 4)
+    condition = r.choice(CONDITIONS)
+    match kind:
+        case 0:
+            return [f"{indent}s += {place()} * {place()}"]
+        case 1:
+            return [f"{indent}{place()} = 0.5 * {place()} + 0.1 * s"]
+        case 2:
+            return [f"{indent}s += {place()} if {condition} else 0.3 * {place()}"]
+        case 3:
+            return [f"{indent}{place()} += 0.3 * {place()}", f"{indent}k += 1"]
+        case 4 | 5:
+            return [f"{indent}if {condition}:", *block(), f"{indent}else:", *block()]
+        case 6:
+            return [f"{indent}if {condition}:", *block(), f"{indent}elif {r.choice(CONDITIONS)}:", *block()]
+        case 7:
+            return [f"{indent}if {condition}:", f"{indent}    continue", *step(r, indent, depth - 1)]
+        case _:
+            return [f"{indent}for j in range({r.choice(['i', 'n', '2', 'i + 1'])}):", *block()]
+
+
+def random_program(seed: int) -> str:
+    """Loops with branches at the borders of arrays."""
+    r = random.Random(seed)
+    lines = ["import numpy as np", "", "def f(x, y):", "    n, s, j, k = len(x), 0.1, 1, 0"]
+    for _ in range(r.randint(1, 2)):
+        lines.append("    " + r.choice(LOOPS))
+        for _ in range(r.randint(1, 2)):
+            lines += step(r, "        ", 2)
+    return "\n".join([*lines, "    return s + np.sum(x) + 0.3 * np.sum(y * y)"])
+
+
+def differs(seed: int, mode: str) -> str:
+    """What is wrong with a random program's value, gradient or error, for several lengths."""
+    text, r = random_program(seed), random.Random(seed)
+    f = from_text("f", text)
+    gradient = value_and_grad(from_text("f", text), wrt=(0, 1), mode=mode)
+    for _ in range(4):
+        lengths = (n := r.choice([1, 2, 3, 5])), r.choice([n, n, n, n + 1, max(n - 1, 1)])
+        rng = np.random.default_rng(seed)
+        args = [rng.uniform(0.2, 0.9, n) for n in lengths]
+        if wrong := beside_python(f, gradient, args, errors=(IndexError, ZeroDivisionError)):
+            return f"{text}\n{lengths}: {wrong}"
+    return ""
+
+
+@pytest.mark.filterwarnings("ignore:the gradient of")
+@pytest.mark.parametrize("start", range(0, 60, 15))
+def test_random_branches(start):
+    for seed in range(start, start + 15):
+        assert not (wrong := differs(seed, "python")), wrong
+
+
+def relaxed(u, f, steps):
+    """A string whose ends are not held."""
+    n = len(u)
+    for _ in range(steps):
+        d = np.zeros(n)
+        for i in range(n):
+            left = u[i - 1] if i > 0 else u[i]
+            if i == n - 1:
+                right = u[i]
+            else:
+                right = u[i + 1]
+            d[i] = left - 2.0 * u[i] + right + f[i] - u[i] ** 3
+        u = u + 0.1 * d
+    return np.sum(u * u)
+
+
+def test_ends_of_a_string():
+    """Neither end needs a check, nor the other places; the middle has a loop without branches."""
+    r = np.random.default_rng(0)
+    for n in (1, 2, 3, 40):
+        check_grads(relaxed, (r.random(n), r.random(n), 3), wrt=(0, 1), mode="python")
+    gradient = value_and_grad(relaxed, wrt=(0, 1), mode="python")
+    gradient(r.random(5), r.random(5), 2)
+    assert "wrap_index" not in gradient.source
+    with pytest.raises(IndexError):
+        gradient(r.random(5), r.random(4), 2)
+
+
+def far(x, k):
+    """The place before a place that is not the first."""
+    return x[k - 1] * x[k] if k > 0 else x[k]
+
+
+def sum_far(x):
+    """As a function is called with a condition known, and without."""
+    s = 0.0
+    for i in range(len(x)):
+        s += far(x, i) * x[i]
+        if i > 0:
+            s += far(x, i - 1)
+    return s + far(x, len(x) - 1)
+
+
+def test_helper_with_a_condition():
+    x = np.random.default_rng(0).random(6)
+    check_grads(sum_far, (x,), mode="python")
+    gradient = value_and_grad(sum_far, mode="python")
+    gradient(x)
+    assert "wrap_index" not in gradient.source
