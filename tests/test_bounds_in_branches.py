@@ -14,7 +14,8 @@ CONDITIONS = [
     "not i == n - 1", "i > 0 or x[i] > 0.5", "n > 2", "n <= 2", "i % 2 == 0", "i >= n - 1 or x[i + 1] > 0.5", "i < len(x)",
     "i == n - 1", "not (i < 1 or i > n - 2)", "i > 0 and i < len(y) and y[i] > 0.3", "j < i", "i != n - 1", "k < 3",
     "1 != i", "i <= j", "n - i > 1", "2 * i < n", "i > 0 and not i > n - 2", "len(y) >= 2", "(i > 0) == (n > 2)",
-    "len(x) < len(y)", "i", "not i", "(i > 0 if n > 2 else i > 1)", "i is not None and i > 0", "n - 1 != i", "k != 0", "i - j > 0"]
+    "len(x) < len(y)", "i", "not i", "(i > 0 if n > 2 else i > 1)", "i is not None and i > 0", "n - 1 != i", "k != 0",
+    "i - j > 0"]
 PLACES = ["i - 1", "i + 1", "i", "i - 2", "i + 2", "0", "1", "2", "-1", "-2", "j", "j + 1", "k", "n - 1", "n - i - 1",
           "i - j", "2 * i", "n - 2", "i // 2", "(i + 1) % n"]
 LOOPS = ["for i in range(n):", "for i in range(len(y)):", "for i in range(1, n):", "for i in range(n - 1, -1, -1):",
@@ -130,3 +131,96 @@ def test_helper_with_a_condition():
     gradient = value_and_grad(sum_far, mode="python")
     gradient(x)
     assert "wrap_index" not in gradient.source
+
+
+INSIDE = ["i > 0", "i < n - 1", "j > 0", "j < m - 1", "i >= 1 and j >= 1", "i + 1 < n", "i > 1", "i < n - 2", "j + 2 < m",
+          "0 <= i + a < n", "0 <= j - a < m", "0 <= i + a < n and 0 <= j + b < m", "not (i == 0 or j == 0)", "i - a >= 0",
+          "j >= 2", "i < 3", "i > n - 4", "i != j", "j == m - 1", "i * 2 < n", "a > 0", "i + j < n", "i - j >= 0", "n > 2"]
+SHIFTS = [("i - 1", "j"), ("i + 1", "j"), ("i", "j - 1"), ("i", "j + 1"), ("i", "j"), ("i + a", "j"), ("i", "j - a"),
+          ("i + a", "j + b"), ("i - 2", "j"), ("i", "j + 2"), ("i - a", "j"), ("n - 1 - i", "j"), ("i - 1", "j - 1")]
+
+
+def random_stencil(seed: int) -> str:
+    """Loops over a grid, in which each place collects from those of its neighbours that are there."""
+    r = random.Random(seed)
+
+    def term(indent):
+        condition, (i, j) = r.choice(INSIDE), r.choice(SHIFTS)
+        what = f"w[{r.randrange(3)}] * {r.choice('uq')}[{i}, {j}]"
+        if r.random() < 0.3:
+            return [f"{indent}s += {what} if {condition} else 0.2 * u[i, j]"]
+        other = [f"{indent}else:", f"{indent}    s -= 0.1 * q[i, j]"] if r.random() < 0.3 else []
+        return [f"{indent}if {condition}:", f"{indent}    s += {what}", *other]
+    lines = ["import numpy as np", "", "def f(u, q, w):", "    n, m = u.shape", "    total = 0.0"]
+    for _ in range(r.randint(1, 2)):
+        lines += ["    d = np.zeros((n, m))"] if r.random() < 0.7 else ["    d = q.copy()"]
+        lines += ["    for i in range(n):", f"        for j in range({r.choice(['m', 'm', 'm - 1', 'i'])}):",
+                  "            s = 0.0", f"            for a in range({r.choice(['-1, 2', '2', '1', '-2, 1'])}):"]
+        indent = "                "
+        if r.random() < 0.5:
+            lines.append(f"{indent}for b in range({r.choice(['-1, 2', '2'])}):")
+            indent += "    "
+        else:
+            lines.append(f"{indent}b = a")
+        for _ in range(r.randint(1, 3)):
+            lines += term(indent)
+        if r.random() < 0.5:
+            lines += term("            ")
+        lines.append("            " + r.choice(["d[i, j] = s", "d[i, j] = np.sin(s)", "d[i, j] += s * u[i, j]",
+                                                "total += s * s"]))
+        lines.append("    " + r.choice(["u = u + 0.1 * d", "total += np.sum(d * d)", "q[:] = d", "u = d"]))
+    return "\n".join([*lines, "    return total + np.sum(u * u) + np.sum(q)"])
+
+
+def stencil_differs(seed: int, mode: str) -> str:
+    """The same of a random stencil."""
+    text, r = random_stencil(seed), random.Random(seed)
+    f = from_text("f", text)
+    gradient = value_and_grad(from_text("f", text), wrt=(0, 1, 2), mode=mode)
+    for _ in range(3):
+        shape = r.choice([1, 2, 3, 4, 6]), r.choice([1, 2, 4, 5])
+        rng = np.random.default_rng(seed)
+        args = [rng.uniform(0.2, 0.9, s) for s in (shape, shape, 3)]
+        if wrong := beside_python(f, gradient, args, errors=(IndexError,)):
+            return f"{text}\n{shape}: {wrong}"
+    return ""
+
+
+@pytest.mark.filterwarnings("ignore:the gradient of")
+@pytest.mark.parametrize("start", range(0, 40, 10))
+def test_random_stencils(start):
+    for seed in range(start, start + 10):
+        assert not (wrong := stencil_differs(seed, "python")), wrong
+
+
+def spread(u, k):
+    """Each place of a grid takes from those of its four neighbours that it has."""
+    n, m = u.shape
+    for _ in range(2):
+        out = np.zeros((n, m))
+        for i in range(n):
+            for j in range(m):
+                s = 0.0
+                if i > 0:
+                    s += u[i - 1, j] - u[i, j]
+                if i < n - 1:
+                    s += u[i + 1, j] - u[i, j]
+                if j > 0 and k[i, j] > 0.1:
+                    s += u[i, j - 1] - u[i, j]
+                if j + 1 < m:
+                    s += u[i, j + 1] - u[i, j]
+                out[i, j] = k[i, j] * s
+        u = u + out
+    return np.sum(u ** 2)
+
+
+def test_middle_of_a_grid():
+    """The rows and columns in the middle have no branches but those on values."""
+    r = np.random.default_rng(0)
+    for shape in ((1, 1), (1, 5), (2, 1), (2, 2), (3, 4), (12, 9)):
+        check_grads(spread, (r.random(shape), r.random(shape)), wrt=(0, 1), mode="python")
+    gradient = value_and_grad(spread, wrt=(0, 1), mode="python")
+    gradient(r.random((4, 5)), r.random((4, 5)))
+    middle = gradient.source.split("for j in range(1, m - 1):")[1].split("for ")[0]
+    branches = [line for line in map(str.strip, middle.splitlines()) if line.startswith("if ")]
+    assert len(branches) == 1 and branches[0].endswith(" > 0.1:")

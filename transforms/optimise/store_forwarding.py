@@ -111,7 +111,8 @@ def without_dead_stores(block, free: bool = False) -> tuple:
                 if s.accumulate:
                     forget_place(waiting, place)
                     earlier = added.pop(place, None)
-                    forget_place(added, place)
+                    if not free:
+                        forget_place(added, place)
                     if free and earlier is not None:        # a += x; a += y
                         total = Var(a.hint, a.dtype)
                         out.append(Let(total, "sum", (out[earlier].value, s.value), s.loc))

@@ -1,4 +1,4 @@
-"""Loops over places that wrap around, as those of `np.roll`, without their branches.
+"""Loops over places that wrap around, as those of `np.roll`, or that end at borders, without their branches.
 
     for j in range(n):                            count_1 = max(n - 1, 0)
         if j < n - 1:                             for j in range(n - 1):
@@ -10,8 +10,9 @@
                                                       y[j] = x[v]
 
 Branches that do the same at other places of the same buffers become a choice of the place. Choices that an innermost loop
-does not change stand before it. What it does change is decided for all but a few iterations at its ends, which a second
-loop makes: the first one can be vectorised.
+does not change stand before it. What it does change, and branches as `if j > 0`, are decided for all but a few iterations at
+its ends, which a second loop makes: the first one can be vectorised. So are those of a short nest around it, as the rows of
+a grid, and those of windows, `if 0 <= i + a < n` with `a` from -1 to 1.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..language.build import Builder, integer
 from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, walk
 from ..language.facts import Facts, combine
 from ..language.motion import facts_of, own_rows
-from ..language.queries import accesses, acting, counts_up, is_access, is_addition, is_loop, is_whole, loaded_in
+from ..language.queries import accesses, acting, counts_up, is_access, is_addition, is_loop, is_whole, loaded_in, operation
 from ..language.rewrite import each_branch, each_loop, without_operations
 from ..language.substitution import renamed, substitute
 from .constant_folding import fold_constants
@@ -32,16 +33,18 @@ from .loop_reversal import free_sums
 
 FEW = 8                 # iterations at an end that a loop of its own makes
 SHORT = 4 * FEW         # loops of a known length up to that stay as they are
+LONGEST = 60            # statements of a nest of loops that is written twice
 TESTS = ("lt", "le", "gt", "ge")
 
 
 def unwrap(function: Function) -> Function:
-    """The program with choices of places, and without choices in the middle of its innermost loops."""
+    """The program with choices of places, and without choices and branches in the middle of its loops that need none."""
     settled: dict = {}
     body = each_branch(function.body, lambda s: choice(s, settled))
     function = renamed(function, body, settled)
     facts = facts_of(function, checks=False)            # which come later than some of these loops
-    body = each_loop(function.body, lambda s: split(s, facts) if innermost(s) else None)
+    body = each_loop(function.body, lambda s: in_two(s, facts) if around_others(s) else None)
+    body = each_loop(body, lambda s: split(s, facts) if innermost(s) else None)
     return fold_constants(replace(function, body=body))
 
 
@@ -115,7 +118,13 @@ def integers_before(sides) -> tuple[list, list]:
 
 # -- innermost loops ------------------------------------------------------------------------------------------
 def innermost(s) -> bool:
-    return not any(map(is_loop, walk(s.body))) and any(isinstance(t, If) and not t.then and not t.orelse for t in s.body)
+    return not any(map(is_loop, walk(s.body))) and any(isinstance(t, If) for t in s.body)
+
+
+def around_others(s) -> bool:
+    """Whether a loop has others in it, and may be written twice."""
+    inside = [t for t in walk(s.body) if not isinstance(t, Comment)]
+    return len(inside) <= LONGEST and any(map(is_loop, inside))
 
 
 def split(loop: For, facts: Facts) -> list | None:
@@ -146,10 +155,12 @@ def in_two(loop: For, facts: Facts) -> list | None:
     if not (counts_up(loop) and is_whole(loop)) or loop.checkpoint is not None \
             or isinstance(loop.stop, Const) and loop.stop.value <= SHORT or not independent(loop, facts):
         return None
-    tests = {s.cond for s in loop.body if isinstance(s, If)}
+    tests = {s.cond for s in walk(loop.body) if isinstance(s, If)}
     first = last = 0
     decided: dict = {}
-    for s in loop.body:
+    for s in reversed(list(walk(loop.body))):
+        if operation(s) in ("and", "or", "not") and s.var in tests:
+            tests.update(s.args)
         found = middle(s, loop, facts) if isinstance(s, Let) and s.var in tests else None
         if found is not None:
             decided[s.var], low, high = found
@@ -189,17 +200,34 @@ def middle(test: Let, loop: For, facts: Facts) -> tuple[bool, int, int] | None:
     step = terms.pop(loop.index, 0)
     if step not in (1, -1):
         return None
-    edge = (-constant, {v: -c for v, c in terms.items()}) if step == 1 else (constant + 1, terms)
+    least, most = ends((constant, terms), facts)
+    if step == -1:
+        least, most = most, least
+    early, late = ((-step * c + (step == -1), {v: -step * d for v, d in rest.items()}) for c, rest in (least, most))
     below = (step == 1) == (test.op in ("lt", "gt"))                        # what the test is for an index below the edge
-    if not edge[1] and edge[0] <= FEW:
-        return not below, max(edge[0], 0), 0
-    gap, others = combine(facts.affine(loop.stop), edge, -1)
+    if not early[1] and early[0] <= FEW:
+        return not below, max(early[0], 0), 0
+    gap, others = combine(facts.affine(loop.stop), late, -1)
     return (below, 0, max(gap, 0)) if not others and gap <= FEW else None
+
+
+def ends(form: tuple, facts: Facts) -> list[tuple]:
+    """The least and the largest value of a form, with numbers in the place of indices that run between numbers."""
+    found = []
+    for largest in (False, True):
+        constant, rest = form[0], dict(form[1])
+        for v, c in form[1].items():
+            edge = facts.range.get(v, (None, None))[largest == (c > 0)]
+            number, others = facts.affine(edge) if edge is not None else (0, {v: 1})
+            if not others:
+                constant += rest.pop(v) * number
+        found.append((constant, rest))
+    return found
 
 
 def independent(loop: For, facts: Facts) -> bool:
     """Whether the iterations may run in any order, with the same results."""
-    if not all(isinstance(s, (Let, Load, Store, If, Comment)) for s in walk(loop.body)):
+    if not all(isinstance(s, (Let, Load, Store, If, Comment)) or is_whole(s) for s in walk(loop.body)):
         return False
     if not free_sums(loop):
         return False

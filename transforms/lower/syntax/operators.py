@@ -10,6 +10,7 @@ import numpy as np
 
 from ...language.core import Const, Merge, Var
 from ...language.errors import AutodiffError, NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
+from ...language.queries import operation
 from ..arrays.points import is_point, perhaps_point
 from ..checks import add_check, in_definition
 from ..containers.containers import dict_operator, eval_items, unpacked
@@ -55,6 +56,7 @@ from ..values import (
     passes,
 )
 from .alternatives import fitting, narrow, split, truth_of_either
+from .known_conditions import ORDERS
 from .liveness import bound_inside
 from .messages import text_operator
 from .operands import no_operands, text_check
@@ -287,7 +289,9 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
     if changed:                             # a call has changed an object: both ways are joined
         kinds[1:] = []
         return finished(chosen())
-    if not block:
+    if all(at_once(lo, s) for s in block):
+        for s in block:
+            lo.b.add(s)
         return finished(lo.b.let("and" if is_and else "or", cond, last, dtype="bool"))
     var = Var("both" if is_and else "either", "bool")
     other = Const(not is_and, "bool")
@@ -296,6 +300,13 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
     else:
         lo.b.branch(cond, orelse=block, merges=(Merge(var, other, last),))
     return finished(var)
+
+
+def at_once(lo: Lowering, stmt) -> bool:
+    """Whether a statement may as well run where the program would not come to it: it compares or counts."""
+    op = operation(stmt)
+    return op in (*ORDERS, "and", "or", "not") or op in ("add", "sub") and stmt.var.dtype == "int64" and all(
+        isinstance(a, Const) or a in lo.b.facts.range or a in lo.sizes for a in stmt.args)
 
 
 def condition(lo: Lowering, value: Value):
