@@ -17,7 +17,8 @@ CONDITIONS = [
     "len(x) < len(y)", "i", "not i", "(i > 0 if n > 2 else i > 1)", "i is not None and i > 0", "n - 1 != i", "k != 0",
     "i - j > 0"]
 PLACES = ["i - 1", "i + 1", "i", "i - 2", "i + 2", "0", "1", "2", "-1", "-2", "j", "j + 1", "k", "n - 1", "n - i - 1",
-          "i - j", "2 * i", "n - 2", "i // 2", "(i + 1) % n"]
+          "i - j", "2 * i", "n - 2", "i // 2", "(i + 1) % n", "p", "p", "p - 1", "p + 1", "max(i - 1, 0)",
+          "min(p + 1, n - 1)"]
 LOOPS = ["for i in range(n):", "for i in range(len(y)):", "for i in range(1, n):", "for i in range(n - 1, -1, -1):",
          "for i in range(3):", "for i, v in enumerate(x):"]
 
@@ -29,7 +30,7 @@ def step(r, indent: str, depth: int) -> list:
 
     def block():
         return step(r, indent + "    ", depth - 1) if depth else [f"{indent}    s += {place()} * 0.3"]
-    kind = r.randrange(9 if depth else 4)
+    kind = r.randrange(10 if depth else 4)
     condition = r.choice(CONDITIONS)
     match kind:
         case 0:
@@ -37,7 +38,8 @@ def step(r, indent: str, depth: int) -> list:
         case 1:
             return [f"{indent}{place()} = 0.5 * {place()} + 0.1 * s"]
         case 2:
-            return [f"{indent}s += {place()} if {condition} else 0.3 * {place()}"]
+            return [f"{indent}p = {r.choice(PLACES)} if {condition} else {r.choice(PLACES)}",
+                    f"{indent}s += {place()} if {condition} else 0.3 * {place()}"]
         case 3:
             return [f"{indent}{place()} += 0.3 * {place()}", f"{indent}k += 1"]
         case 4 | 5:
@@ -45,6 +47,9 @@ def step(r, indent: str, depth: int) -> list:
         case 6:
             return [f"{indent}if {condition}:", *block(), f"{indent}elif {r.choice(CONDITIONS)}:", *block()]
         case 7:
+            return [f"{indent}if {condition}:", f"{indent}    p = {r.choice(PLACES)}", *block(), f"{indent}else:",
+                    f"{indent}    p, k = {r.choice(PLACES)}, k + 1", f"{indent}x[p] += 0.1 * s"]
+        case 8:
             return [f"{indent}if {condition}:", f"{indent}    continue", *step(r, indent, depth - 1)]
         case _:
             return [f"{indent}for j in range({r.choice(['i', 'n', '2', 'i + 1'])}):", *block()]
@@ -53,7 +58,7 @@ def step(r, indent: str, depth: int) -> list:
 def random_program(seed: int) -> str:
     """Loops with branches at the borders of arrays."""
     r = random.Random(seed)
-    lines = ["import numpy as np", "", "def f(x, y):", "    n, s, j, k = len(x), 0.1, 1, 0"]
+    lines = ["import numpy as np", "", "def f(x, y):", "    n, s, j, k, p = len(x), 0.1, 1, 0, 0"]
     for _ in range(r.randint(1, 2)):
         lines.append("    " + r.choice(LOOPS))
         for _ in range(r.randint(1, 2)):

@@ -6,6 +6,7 @@ Enough to prove most subscripts in range, and that two loops run over one range.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial, reduce
 from typing import Any
 
 from .core import Atom, Const, Var
@@ -33,6 +34,7 @@ class Facts:
         self.home: dict[Var, Any] = {}       # None: visible everywhere (parameters)
         self.floors: dict[Var, list[tuple[int, dict[Var, int]]]] = {}       # what checks and branches make known:
         self.ceilings: dict[Var, list[tuple[int, dict[Var, int]]]] = {}     # least and largest values
+        self.choices: dict[Var, list[tuple[Atom, list]]] = {}       # what a branch chooses from, with what is known there
         self.asked: set[Var] = set()        # indices of a user's, which must lie in their axes whatever is made of them
         self.left = STEPS            # steps that the present proof may still try
         self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
@@ -171,24 +173,37 @@ class Facts:
 
     def bound(self, atom: Atom, upper: bool, visible, builder, fuel: int = 30) -> Atom | None:
         """A bound of `atom` made (in `builder`) of integers for which `visible` holds; None if there is none."""
-        if isinstance(atom, Const) or visible(atom):
-            return atom
-        constant, terms = self.affine(atom)
-        while hidden := [v for v in terms if not visible(v)]:           # the newest first: its edges tell of the others
-            v = max(hidden, key=lambda v: self.order.get(v, -1))
-            c = terms[v]
-            fuel -= 1
-            edge = self.range[v][1 if upper == (c > 0) else 0] if v in self.range else \
-                self._bound_computed(v, upper == (c > 0), visible, builder, fuel) if fuel > 0 else None
-            if edge is None or fuel <= 0:
-                return None
-            constant, terms = combine((constant, {w: d for w, d in terms.items() if w is not v}), self.affine(edge), c)
-        total: Atom = integer(0)
-        for v, c in sorted(terms.items(), key=lambda term: term[1] < 0):            # what is added first
-            total = builder.iadd(total, builder.imul(v, c)) if c > 0 else builder.isub(total, builder.imul(v, -c))
-        return builder.iadd(total, constant)
+        return atom if isinstance(atom, Const) or visible(atom) else self._bound_of(
+            self.affine(atom), upper, visible, builder, fuel)
+
+    def _bound_of(self, form, upper: bool, visible, builder, fuel: int) -> Atom | None:
+        constant, terms = form
+        hidden = [v for v in terms if not visible(v)]
+        if not hidden:
+            total: Atom = integer(0)
+            for v, c in sorted(terms.items(), key=lambda term: term[1] < 0):            # what is added first
+                total = builder.iadd(total, builder.imul(v, c)) if c > 0 else builder.isub(total, builder.imul(v, -c))
+            return builder.iadd(total, constant)
+        if fuel <= 1:
+            return None
+        v = max(hidden, key=lambda v: self.order.get(v, -1))            # the newest first: its edges tell of the others
+        high = upper == (terms[v] > 0)
+        rest = constant, {w: d for w, d in terms.items() if w is not v}
+        edges = [edge for edge in (self.ceilings if high else self.floors).get(v, ())
+                 if all(self.order.get(w, -1) < self.order.get(v, -1) for w in edge[1])]
+        known = self.range[v][high] if v in self.range else self._bound_computed(v, high, visible, builder, fuel - 1)
+        found = {self._bound_of(combine(rest, self.form(edge), terms[v]), upper, visible, builder, fuel - 1): None
+                 for edge in (*edges, known) if edge is not None}
+        found.pop(None, None)
+        return reduce(partial(builder.let, "min" if upper else "max", dtype="int64"), found) if found else None
 
     def _bound_computed(self, v: Var, upper, visible, builder, fuel):
+        if v in self.choices:
+            sides = []
+            for side, forms in self.choices[v]:
+                with self.assuming(forms):
+                    sides.append(self.bound(side, upper, visible, builder, fuel))
+            return None if None in sides else builder.let("max" if upper else "min", *sides, dtype="int64")
         op, args = self.definition.get(v, ("", ()))
         if op in ("max", "min"):
             parts = [self.bound(a, upper, visible, builder, fuel) for a in args]
@@ -220,6 +235,8 @@ class Facts:
                 rest = {v: c for v, c in terms.items() if v is not var}
                 if self._prove(combine((constant, rest), self.form(bound), coefficient), fuel - 1):
                     return True
+            if var in self.choices and self._prove_each(var, form, fuel - 1):
+                return True
             op, args = self.definition.get(var, ("", ()))
             if (op == "floordiv" and coefficient < 0 and isinstance(args[1], Const) and args[1].value > 0
                     and coefficient % args[1].value == 0):          # k * (a // k) is at most a
@@ -231,6 +248,16 @@ class Facts:
             return False
         if constant < 0 or any(c < 0 or v not in self.nonnegative for v, c in terms.items()):
             return self._prove_relaxed(constant, terms, fuel)
+        return True
+
+    def _prove_each(self, var: Var, form, fuel: int) -> bool:
+        """Whether a form is at least 0 whichever side a variable is chosen from."""
+        constant, terms = form
+        rest = constant, {v: c for v, c in terms.items() if v is not var}
+        for side, forms in self.choices[var]:
+            with self.assuming(forms):
+                if not self._prove(combine(rest, self.affine(side), terms[var]), fuel):
+                    return False
         return True
 
     def _prove_relaxed(self, constant, terms, fuel: int) -> bool:

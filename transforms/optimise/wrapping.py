@@ -17,7 +17,9 @@ a grid, and those of windows, `if 0 <= i + a < n` with `a` from -1 to 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from ..language import core
 from ..language.build import Builder, integer
@@ -43,7 +45,7 @@ def unwrap(function: Function) -> Function:
     body = each_branch(function.body, lambda s: choice(s, settled))
     function = renamed(function, body, settled)
     facts = facts_of(function, checks=False)            # which come later than some of these loops
-    body = each_loop(function.body, lambda s: in_two(s, facts) if around_others(s) else None)
+    body = each_loop(function.body, lambda s: in_two(s, facts, works) if around_others(s) else None)
     body = each_loop(body, lambda s: split(s, facts) if innermost(s) else None)
     return fold_constants(replace(function, body=body))
 
@@ -118,7 +120,18 @@ def integers_before(sides) -> tuple[list, list]:
 
 # -- innermost loops ------------------------------------------------------------------------------------------
 def innermost(s) -> bool:
-    return not any(map(is_loop, walk(s.body))) and any(isinstance(t, If) for t in s.body)
+    return not any(map(is_loop, walk(s.body))) and any(decides(t) for t in s.body)
+
+
+def decides(s) -> bool:
+    """Whether a statement is a branch that keeps the loop around it from being vectorised: a choice, or one that works."""
+    return isinstance(s, If) and not (s.then or s.orelse) or works(s)
+
+
+def works(s) -> bool:
+    """Whether a statement is a branch in which elements are read or written, one by one."""
+    inside = list(walk((*s.then, *s.orelse))) if isinstance(s, If) else []
+    return any(map(is_access, inside)) and not any(map(is_loop, inside))
 
 
 def around_others(s) -> bool:
@@ -131,7 +144,8 @@ def split(loop: For, facts: Facts) -> list | None:
     """The loop with what it does not change before it, and in two where its choices are decided for most iterations."""
     early, body = invariant(loop)
     inner = replace(loop, body=body)
-    return [*early, *(in_two(inner, facts) or [inner])] if early else in_two(inner, facts)
+    made = in_two(inner, facts, decides)
+    return [*early, *(made or [inner])] if early else made
 
 
 def invariant(loop: For) -> tuple[list, tuple]:
@@ -151,11 +165,12 @@ def invariant(loop: For) -> tuple[list, tuple]:
     return early, tuple(rest)
 
 
-def in_two(loop: For, facts: Facts) -> list | None:
+def in_two(loop: For, facts: Facts, wanted: Callable[[Any], bool]) -> list | None:
+    """Two loops in the place of one, the first without the wanted branches that are decided there; None if none is."""
     if not (counts_up(loop) and is_whole(loop)) or loop.checkpoint is not None \
             or isinstance(loop.stop, Const) and loop.stop.value <= SHORT or not independent(loop, facts):
         return None
-    tests = {s.cond for s in walk(loop.body) if isinstance(s, If)}
+    tests = {s.cond for s in walk(loop.body) if wanted(s)}
     first = last = 0
     decided: dict = {}
     for s in reversed(list(walk(loop.body))):

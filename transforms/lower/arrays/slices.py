@@ -13,7 +13,7 @@ from ..numbers.kinds_on_paths import kinds_of, may_be_integers
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.catching import catches
-from ..syntax.known_conditions import bounds
+from ..syntax.known_conditions import bounds, running
 from ..values import Array, Scalar, Slice, Static, Value, is_number
 from .broadcasting import require_same, same_size, unequal
 from .loop_nests import branch
@@ -166,8 +166,19 @@ def in_range(lo: Lowering, atom, size):
 
 def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
     """An index that lies in its axis, counted from the start. checked: it is known to lie there, if not which way."""
-    with lo.b.facts.assuming(bounds(lo)):
-        least, most = lo.b.facts.at_least(atom), lo.b.facts.at_most(atom, size, 1)
+    facts = lo.b.facts
+    if isinstance(atom, Var) and size != ONE and facts.at_least(atom) and facts.at_most(atom, size, 1):
+        return atom
+    known = bounds(lo)
+    with facts.assuming([*known, *running(lo)]):
+        least, most = facts.at_least(atom), facts.at_most(atom, size, 1)
+    with facts.assuming(known):
+        return wrapped_here(lo, atom, size, axis, checked, least, most)
+
+
+def wrapped_here(lo: Lowering, atom, size, axis: int, checked: bool, least: bool, most: bool):
+    """The same, with what is known in the current block. least, most: whether the index is sure to be at least 0, and less
+    than `size`."""
     facts, b = lo.b.facts, lo.b
     of_axis = f"is out of bounds for axis {axis} with size"
     if size == ONE and isinstance(atom, Var) and lo.boundscheck and not (least and most):
@@ -209,8 +220,7 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
 
 def checked_outside(lo: Lowering, atom, size, least: bool, most: bool, from_end: bool = False) -> bool:
     """Check once, before all loops, that an affine index stays in range; where that fails, the caller starts again
-    with a check at every access. least, most: whether it is known to be at least 0 and less than `size`; from_end: it may
-    be below 0, and count from the end."""
+    with a check at every access. least, most: as above; from_end: it may be below 0, and count from the end."""
     facts = lo.b.facts
     b = outermost(lo).last()
     outside = lambda v: known_in(lo, v, b)  # noqa: E731

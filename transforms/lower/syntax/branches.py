@@ -60,7 +60,7 @@ from ..values import (
     passes,
 )
 from .alternatives import as_one_choice, renumbered, whole
-from .known_conditions import proven
+from .known_conditions import least_zero, proven
 from .unbound import FALSE, TRUE, bound_of, held, maybe
 
 MOST_OPTIONS = 8
@@ -258,6 +258,9 @@ class Joiner:
         var = self.lo.b.var(name.lstrip("%"), x.dtype)
         self.lo.b.facts.number(var)
         self.merges.append(Merge(var, x, y))
+        if var.dtype == "int64":
+            self.lo.b.facts.choices[var] = [(side, least_zero(self.lo, self.cond, holds)) for side, holds in (
+                (x, True), (y, False))]
         return var
 
     def within(self, builder, action):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...language.build import FOLD
 from ...language.core import Const
 from ...language.facts import combine
+from ..journal import surrounding
 from ..state import Lowering
 
 ORDERS = {"lt": {"<"}, "le": {"<", "="}, "eq": {"="}, "ne": {"<", ">"}, "ge": {"=", ">"}, "gt": {">"}}
@@ -21,6 +22,13 @@ def bounds(lo: Lowering) -> list[tuple]:
     """What the branches around the current block say of integers: affine forms that are at least 0 there."""
     known = lo.around.conditions[:lo.b.last().conditions]
     return [form for cond, holds in known for form in least_zero(lo, cond, holds)]
+
+
+def running(lo: Lowering) -> list[tuple]:
+    """The same of the loops around: none of their ranges is empty."""
+    facts, blocks = lo.b.facts, surrounding(lo)
+    ranges = [facts.range[i] for i, block in lo.loop_bodies.items() if block in blocks]
+    return [combine(facts.affine(high), facts.affine(low), -1) for low, high in ranges if low and high]
 
 
 def least_zero(lo: Lowering, cond, holds: bool) -> list[tuple]:
@@ -112,4 +120,4 @@ def code_where(lo: Lowering, code, cond, holds: bool):
     return found[1 if holds else 2] if found[0] is cond else code
 
 
-__all__ = ["bounds", "code_where", "meant_by", "proven"]
+__all__ = ["bounds", "code_where", "least_zero", "meant_by", "proven", "running"]
