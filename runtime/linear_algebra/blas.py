@@ -28,6 +28,8 @@ _LETTERS = {types.float64: "d", types.float32: "s", types.complex128: "z", types
 _SMALL = 8                                      # below this, loops beat the call of BLAS
 _FEW = 64                                       # numbers of a matrix that BLAS multiplies faster by rows than by columns
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
+_ALONE = 2**18                                  # multiplications that OpenBLAS does in one thread (its interface/gemm.c)
+_SHARED = 2**24                                 # and what is worth several
 
 _AS_IT_LIES, _TRANSPOSED, _CONJUGATE, _LOWER, _SCATTERED = (np.uint8(ord(c)) for c in "NTCL?")
 _byte = ir.IntType(8)
@@ -132,6 +134,26 @@ def _large(out, a, b, keep):
     for i in range(n):
         for j in range(m):
             out[i, j] = rows[i, j]
+
+
+@_kept
+def add_outer_products(out, columns, rows):
+    """out += columns^T rows, of C-contiguous matrices.
+
+    In parts that OpenBLAS does in one thread: a second one may wait for a busy processor ten times as long as all of a
+    product of this size takes, which stands for loops in which nobody would expect it.
+    """
+    n, m, k = out.shape[0], out.shape[1], rows.shape[0]
+    if columns.shape[0] != k or columns.shape[1] != n or rows.shape[1] != m:
+        raise ValueError("add_outer_products: the shapes do not fit")
+    if n > _LARGEST or m > _LARGEST or k > _LARGEST:
+        raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
+    if n == 0 or m == 0 or k == 0:
+        return
+    step = n if n * m * k > _SHARED else max(_ALONE // max(m * k, 1), _SMALL)
+    for first in range(0, n, step):
+        part = min(step, n - first)
+        _routine("gemm", (_AS_IT_LIES, _TRANSPOSED, m, part, k, 1.0, rows, m, columns[:, first:], n, 1.0, out[first:], m))
 
 
 @_kept

@@ -58,6 +58,16 @@ def _product(out, a, b, keep):
     return (_PRODUCTS if isinstance(a.dtype, types.Float | types.Complex) else _BY_LOOPS)[ranks], (keep,)
 
 
+def add_outer_products(out: Any, columns: Any, rows: Any) -> None:
+    """Add the outer product of columns[t] and rows[t] to `out`, for each t: columns.T @ rows, C-contiguous all of them."""
+    out += columns.T @ rows
+
+
+@stands_for(add_outer_products)
+def _add_outer_products(out, columns, rows):
+    return blas.add_outer_products, ()
+
+
 def gram_into(out: Any, a: Any) -> None:
     """Set `out` to a.T @ a, symmetric to the last bit. out: C-contiguous, of the dtype of `a`, sharing no memory with it."""
     np.matmul(a.T, a, out=out)

@@ -88,6 +88,20 @@ def test_empty_matrices(m, k, n):
     np.testing.assert_array_equal(square, np.full((k, k), m))
 
 
+@pytest.mark.parametrize("shape", [(3, 5, 4), (64, 225, 225), (64, 700, 400), (2, 1, 70), (0, 3, 4), (3, 0, 4), (3, 4, 0),
+                                   (64, 3, 9000), (64, 9000, 3)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_outer_products(shape, dtype):
+    """In one part or in several, by BLAS and in plain Python."""
+    k, n, m = shape
+    columns, rows = (RANDOM.normal(size=(k, length)).astype(dtype) for length in (n, m))
+    wanted = np.full((n, m), 2.0, dtype) + columns.T @ rows
+    for add in (blas.add_outer_products, linalg.add_outer_products):
+        out = np.full((n, m), 2.0, dtype)
+        add(out, columns, rows)
+        np.testing.assert_allclose(out, wanted, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-4)
+
+
 def test_the_same_words_in_plain_python():
     a, b = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(4, 2))
     out = np.full((3, 2), np.nan)

@@ -8,7 +8,7 @@
                 w_bar[i, j] += y[t, i] * x[j]                     w_bar_rows[19 - t, i] = x[i]
     return w_bar                                              for i in range(n):
                                                                   w_bar_columns[19 - t, i] = y[t, i]
-                                                          add_matmul(w_bar, w_bar_columns.T, w_bar_rows)
+                                                          add_outer_products(w_bar, w_bar_columns, w_bar_rows)
                                                           return w_bar
 
 Each outer product goes through the whole matrix, which BLAS does once for many of them. So the vectors of up to 64 steps
@@ -83,7 +83,7 @@ def in_blocks(loop: For, facts: Facts) -> list:
         for a in sides:
             b.make(a, Const(0.0, a.dtype), o.store.loc)
         columns[o.store], rows[o] = sides
-        products.append(Call((Ref(matrix),), "add_matmul", (Ref(sides[0], (), True), Ref(sides[1])), loc=o.store.loc))
+        products.append(Call((Ref(matrix),), "add_outer_products", tuple(map(Ref, sides)), loc=o.store.loc))
     body: list = []
     for s in loop.body:
         for o in found:

@@ -5,6 +5,7 @@ from . import (
     blas,
     blocks,
     bodies,
+    borders,
     bundle,
     catalogue,
     columns,
@@ -23,6 +24,6 @@ from . import (
 )
 from .benchmark import BENCHMARKS, Benchmark
 
-__all__ = ["BENCHMARKS", "Benchmark", "batches", "blas", "blocks", "bodies", "bundle", "catalogue", "columns", "elementwise",
-           "factorisations", "grids", "hand", "mixture", "networks", "particles", "recurrent", "rings", "rows", "sequences",
-           "stencils"]
+__all__ = ["BENCHMARKS", "Benchmark", "batches", "blas", "blocks", "bodies", "borders", "bundle", "catalogue", "columns",
+           "elementwise", "factorisations", "grids", "hand", "mixture", "networks", "particles", "recurrent", "rings",
+           "rows", "sequences", "stencils"]
