@@ -78,8 +78,7 @@ class Noting(Reverse):
             found.how, a = READ, stmt.array
             at = self.order.position[stmt][1]
             last = scope.position + (1 if nested or scope.inside else 0)
-            writer = next((s for s in scope.block[at + 1:last]
-                           if any(self.order.same_memory(a, w) for w in self.order.writes(s))), None)
+            writer = next((s for s in scope.block[at + 1:last] if a in self.order.writes(s)), None)
             found.cause, found.at = f"`{a.hint}`, which it was read from, is overwritten", getattr(writer, "loc", None)
         elif is_branch(stmt):
             found.how, found.cause, found.at = BRANCH, "the branch that decides it does more than compute", stmt.loc

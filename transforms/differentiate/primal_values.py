@@ -78,10 +78,11 @@ class PrimalValues:
         return self.from_tape(v, scope)
 
     def overwritten_since(self, array: Arr, stmt, scope: Scope, nested: bool) -> bool:
-        """Whether `array` may be written between forward statement `stmt` and the one now being reversed."""
+        """Whether `array` may be written, or swapped, between forward statement `stmt` and the one now being reversed. Until
+        it is, it is other memory than all that it may be swapped with."""
         at = self.order.position[stmt][1]
         last = scope.position + (1 if nested or scope.inside else 0)
-        return any(self.order.same_memory(array, w) for s in scope.block[at + 1:last] for w in self.order.writes(s))
+        return any(array in self.order.writes(s) for s in scope.block[at + 1:last])
 
     def recompute_branch(self, v, stmt):
         """Run a pure branch again for one of its values."""
