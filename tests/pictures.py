@@ -155,7 +155,8 @@ class Reader:
     def statement(self, stmt) -> None:
         match stmt:
             case ast.Assign(targets=[ast.Name(id=name)],
-                            value=ast.Call(func=ast.Name(id="empty" | "zeros" as maker), args=[size])):
+                            value=ast.Call(args=[size], func=ast.Name(id="empty" | "zeros" as maker) | ast.Attribute(
+                                attr="empty" | "zeros" as maker))):
                 shape = tuple(map(self.value, size.elts if isinstance(size, ast.Tuple) else [size]))
                 self.names[name] = array = Arr(
                     name, "float64", shape, ADJOINT if name.endswith("_bar") else "")
@@ -239,7 +240,7 @@ def integer_parts(node) -> list:
             return args
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             return [left, right]
-        case ast.Call(func=ast.Name(id="empty" | "zeros"), args=[size]):
+        case ast.Call(func=ast.Name(id="empty" | "zeros") | ast.Attribute(attr="empty" | "zeros"), args=[size]):
             return [size]
     return []
 

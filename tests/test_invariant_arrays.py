@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from autodiff import check_grads, value_and_grad
+from autodiff import check_grads, grad, value_and_grad
 
 from .support import beside_python, from_text
 
@@ -23,7 +23,7 @@ STEPS = [
     "A = 0.2 * V; s += np.sum((A @ V)[0]); break"]
 LOOPS = [
     "for t in range(T):", "for t in range(2):", "while s < 0.9:\n        s += 0.3",
-    "for t in range(T):\n        for r in range(2):"]
+    "for t in range(T):\n        for r in range(2):", "for t in range(2):\n        for r in range(t * T - 1):"]
 
 
 def random_program(seed: int) -> str:
@@ -46,7 +46,7 @@ def differs(seed: int, mode: str) -> str:
     text, r = random_program(seed), random.Random(seed)
     f = from_text("f", text)
     gradient = value_and_grad(from_text("f", text), wrt=(0, 1, 2, 3), mode=mode)
-    for steps in r.sample([0, 1, 2, 5], 2):
+    for steps in r.sample([0, 0, 1, 2, 5], 2):
         n = r.choice([1, 2, 4])
         rng = np.random.default_rng(seed)
         args = [rng.uniform(-0.5, 0.6, (n, n)), rng.uniform(-0.5, 0.6, (n, n)), rng.uniform(0.1, 1.0, n), np.float64(0.7)]
@@ -96,6 +96,37 @@ def longer(X, h, n, steps):
             c[i] = X[i] * 0.5
         h = h * (c @ c) + c[0]
     return np.sum(h)
+
+
+def roots(W, h, times):
+    """Roots of a matrix, of which 0 has an infinite slope, in loops that run or not."""
+    s = h[0]
+    for t in range(len(times)):
+        for _ in range(times[t]):
+            h = np.tanh(np.sqrt(W) @ h)
+    return s + np.sum(h)
+
+
+def divided(W, k, steps):
+    """A quotient by what may be 0, in a loop that may not run."""
+    s = 0.5 * k
+    h = W[0] * 0.3
+    for _ in range(steps):
+        q = 1.0 / k
+        A = W * q
+        h = np.tanh(A @ h)
+    return s + np.sum(h)
+
+
+def test_what_is_infinite_in_a_loop_that_does_not_run():
+    """Gradients are those of the rest."""
+    gradient = grad(roots, wrt=(0, 1), mode="python")
+    W, h = np.array([[0.0, 1.0], [1.0, 1.0]]), np.ones(2)
+    np.testing.assert_array_equal(gradient(W, h, np.array([0, 0]))[0], 0.0)
+    check_grads(roots, (W + 0.5, h, np.array([0, 2, 1])), wrt=(0, 1), mode="python")
+    by_k = grad(divided, wrt=(0, 1), mode="python")
+    assert by_k(W, 0.0, 0)[1] == 0.5
+    check_grads(divided, (W, 0.7, 3), wrt=(0, 1), mode="python")
 
 
 def test_elements_that_only_a_loop_asks_for():

@@ -1,12 +1,12 @@
 """Outer products that the steps of a loop add to one matrix, as products of matrices, each for many steps.
 
-    # ---- reverse sweep ----                             w_bar = zeros((n, m))
-    w_bar = zeros((n, m))                                 w_bar_columns = zeros((20, n))
-    for t in range(20):                                   w_bar_rows = zeros((20, m))
-        for i in range(n):                                for t in range(20):
-            for j in range(m):                 becomes        for i in range(m):
+    # ---- reverse sweep ----                             w_bar = np.zeros((50, 40))
+    w_bar = np.zeros((50, 40))                            w_bar_columns = np.zeros((20, 50))
+    for t in range(20):                                   w_bar_rows = np.zeros((20, 40))
+        for i in range(50):                               for t in range(20):
+            for j in range(40):                becomes        for i in range(40):
                 w_bar[i, j] += y[t, i] * x[j]                     w_bar_rows[19 - t, i] = x[i]
-    return w_bar                                              for i in range(n):
+    return w_bar                                              for i in range(50):
                                                                   w_bar_columns[19 - t, i] = y[t, i]
                                                           add_outer_products(w_bar, w_bar_columns, w_bar_rows)
                                                           return w_bar
@@ -27,10 +27,11 @@ from ..language.core import ADJOINT, Arr, Atom, Call, Const, For, Function, Let,
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in
-from ..language.queries import counts_up, is_addition, is_range, is_store, is_whole, scalars
+from ..language.queries import counts_up, is_addition, is_range, is_simple, is_store, is_whole, scalars
 from ..language.rewrite import top_down
 
 MOST_ROWS = 64          # that wait: BLAS gains nothing by more
+NEAR = 4096             # numbers that stay in the nearest cache
 FEW = 4                 # steps, or elements along an axis, that are as well added one by one
 STEPS = (integer(1), integer(-1))
 
@@ -69,11 +70,11 @@ def in_blocks(loop: For, facts: Facts) -> list:
     if is_few(count):
         return [loop]
     inner = Builder(facts)
+    size = length_of_blocks(b, count, found)
     place = inner.isub(loop.index, inner.iadd(loop.stop, 1)) if step < 0 else inner.isub(
         inner.isub(loop.stop, 1), loop.index)
-    size, whole = count, isinstance(count, Const) and count.value <= MOST_ROWS
-    if not whole:
-        size = length_of_blocks(b, count)
+    at_once = isinstance(size, Const) and size == count
+    if not at_once:
         place = inner.let_anew("mod", place, size, dtype="int64", hint="place")
     columns, rows, products = {}, {}, []
     for o in found:
@@ -94,14 +95,21 @@ def in_blocks(loop: For, facts: Facts) -> list:
                 body += copy.stmts
         body.append(core.with_blocks(s, lambda block: kept(block, found, columns, place)))
     last = Builder(facts)
-    if not whole:
+    if not at_once:
         last.branch(last.compare("eq", place, integer(0)), tuple(products))
-    return [*b.stmts, replace(loop, body=(*inner.stmts, *body, *last.stmts)), *(products if whole else ())]
+    return [*b.stmts, replace(loop, body=(*inner.stmts, *body, *last.stmts)), *(products if at_once else ())]
 
 
-def length_of_blocks(b: Builder, count: Atom) -> Atom:
-    """How many steps are added at once: of as many blocks as it takes, each as long as the others."""
-    blocks = b.let("floordiv", b.iadd(count, MOST_ROWS - 1), integer(MOST_ROWS), dtype="int64")
+def length_of_blocks(b: Builder, count: Atom, found: list[Outer]) -> Atom:
+    """How many steps are added at once: of as many blocks as it takes, each as long as the others. What waits takes no more
+    memory than the matrix, unless it fits into the cache."""
+    most: Atom = integer(MOST_ROWS)
+    for o in found:
+        n, m = o.store.array.shape
+        room = b.imax(b.imul(n, m), integer(NEAR))
+        most = b.imin(most, b.let("floordiv", room, b.imax(b.iadd(n, m), 1), dtype="int64"))
+    most = b.imax(most, 1)
+    blocks = b.let("floordiv", b.isub(b.iadd(count, most), 1), most, dtype="int64")
     blocks = b.let("max", blocks, integer(1), dtype="int64", hint="blocks")
     size = b.let("floordiv", b.isub(b.iadd(count, blocks), 1), blocks, dtype="int64")
     return b.let("max", size, integer(1), dtype="int64", hint="size")
@@ -120,7 +128,8 @@ def kept(block, found: list[Outer], columns: dict, place: Atom) -> tuple:
             value = b.let("neg", value, dtype=value.dtype) if o.negative else value
             b.write(columns[o.store], (place, o.nest.index), value, loc=o.store.loc)
         rest = tuple(t for t in s.body if t not in columns)
-        return [*b.stmts, *([replace(s, body=rest)] if s.carries or any(map(is_store, rest)) else [])]
+        does_more = s.carries or any(is_store(t) or not is_simple(t) for t in rest)
+        return [*b.stmts, *([replace(s, body=rest)] if does_more else [])]
     return top_down(block, change)
 
 
