@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import linecache
+import random
 
 import numpy as np
 
@@ -108,20 +109,29 @@ def plain(value):
     return type(value), np.asarray(value).dtype, np.asarray(value).tolist()
 
 
-def beside_python(f, gradient, args, more=(), errors=(IndexError, ValueError)) -> str:
+def some_positions(seed: int, count: int) -> tuple[int, ...]:
+    """Arguments to differentiate by: all of `count`, or some. What one gradient needs, another may not."""
+    r = random.Random(seed)
+    return tuple(range(count)) if r.random() < 0.4 else tuple(sorted(r.sample(range(count), r.randint(1, count))))
+
+
+def beside_python(f, gradient, args, more=(), errors=(IndexError, ValueError), wrt=None) -> str:
     """What is wrong with the value and the gradient of a function beside Python, which runs it; "" if nothing is.
 
-    gradient: `value_and_grad` by all of `args`, arrays and numbers; more: further arguments; errors: either may raise these.
+    gradient: `value_and_grad` by the positions `wrt` of `args`, arrays and numbers, or by all; more: further arguments;
+    errors: either may raise these.
     """
+    wrt = range(len(args)) if wrt is None else wrt
+
     def given():
         return [*(a.copy() for a in args), *more]
     value, found = outcome(f, *given()), outcome(gradient, *given())
     if isinstance(value, Exception) or isinstance(found, Exception):
         return "" if isinstance(value, errors) and isinstance(found, errors) else f"{found} for {value}"
     r = np.random.default_rng(0)
-    direction = [r.standard_normal(np.shape(a)) for a in args]
+    direction = [r.standard_normal(np.shape(a)) * (k in wrt) for k, a in enumerate(args)]
     ends = [f(*(a + h * d for a, d in zip(args, direction, strict=True)), *more) for h in (1e-6, -1e-6)]
-    slope = sum(np.sum(g * d) for g, d in zip(found[1], direction, strict=True))
+    slope = sum(np.sum(g * direction[k]) for g, k in zip(found[1], wrt, strict=True))
     expected = (ends[0] - ends[1]) / 2e-6
     right = np.allclose(found[0], value, rtol=1e-9) and np.allclose(slope, expected, rtol=2e-4, atol=2e-4)
     return "" if right else f"{found[0]}, {slope} for {value}, {expected}"

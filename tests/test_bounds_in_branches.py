@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import check_grads, value_and_grad
 
-from .support import beside_python, from_text
+from .support import beside_python, from_text, some_positions
 
 CONDITIONS = [
     "i > 0", "i >= 1", "i < n - 1", "i != 0", "i == 0", "i + 1 < len(y)", "0 < i < n - 1", "i > 0 and x[i - 1] > 0.5",
@@ -70,12 +70,12 @@ def differs(seed: int, mode: str) -> str:
     """What is wrong with a random program's value, gradient or error, for several lengths."""
     text, r = random_program(seed), random.Random(seed)
     f = from_text("f", text)
-    gradient = value_and_grad(from_text("f", text), wrt=(0, 1), mode=mode)
+    gradient = value_and_grad(from_text("f", text), wrt=(wrt := some_positions(seed, 2)), mode=mode)
     for _ in range(4):
         lengths = (n := r.choice([1, 2, 3, 5])), r.choice([n, n, n, n + 1, max(n - 1, 1)])
         rng = np.random.default_rng(seed)
         args = [rng.uniform(0.2, 0.9, n) for n in lengths]
-        if wrong := beside_python(f, gradient, args, errors=(IndexError, ZeroDivisionError)):
+        if wrong := beside_python(f, gradient, args, errors=(IndexError, ZeroDivisionError), wrt=wrt):
             return f"{text}\n{lengths}: {wrong}"
     return ""
 
@@ -181,12 +181,12 @@ def stencil_differs(seed: int, mode: str) -> str:
     """The same of a random stencil."""
     text, r = random_stencil(seed), random.Random(seed)
     f = from_text("f", text)
-    gradient = value_and_grad(from_text("f", text), wrt=(0, 1, 2), mode=mode)
+    gradient = value_and_grad(from_text("f", text), wrt=(wrt := some_positions(seed, 3)), mode=mode)
     for _ in range(3):
         shape = r.choice([1, 2, 3, 4, 6]), r.choice([1, 2, 4, 5])
         rng = np.random.default_rng(seed)
         args = [rng.uniform(0.2, 0.9, s) for s in (shape, shape, 3)]
-        if wrong := beside_python(f, gradient, args, errors=(IndexError,)):
+        if wrong := beside_python(f, gradient, args, errors=(IndexError,), wrt=wrt):
             return f"{text}\n{shape}: {wrong}"
     return ""
 

@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import check_grads, grad, value_and_grad
 
-from .support import beside_python, from_text
+from .support import beside_python, from_text, some_positions
 
 STEPS = [
     "d = y[i] - (k[0] + k[1] * x[i])", "s += d * d", "s += k[2] * np.exp(-k[3] * x[i])", "k[1] = k[1] * 0.9",
@@ -34,12 +34,12 @@ def differs(seed: int, mode: str) -> str:
     """What is wrong with a random program's value, gradient or error, for several lengths."""
     text, r = random_program(seed), random.Random(seed)
     f = from_text("f", text)
-    gradient = value_and_grad(from_text("f", text), wrt=(0, 1, 2), mode=mode)
+    gradient = value_and_grad(from_text("f", text), wrt=(wrt := some_positions(seed, 3)), mode=mode)
     for _ in range(4):
         lengths = r.choice([4, 4, 6, 2, 1]), (n := r.choice([0, 1, 2, 5])), r.choice([n, n, n + 1, max(n - 1, 0)])
         rng = np.random.default_rng(seed)
         args = [rng.uniform(0.2, 1.1, n) for n in lengths]
-        if wrong := beside_python(f, gradient, args, errors=(IndexError, ZeroDivisionError)):
+        if wrong := beside_python(f, gradient, args, errors=(IndexError, ZeroDivisionError), wrt=wrt):
             return f"{text}\n{lengths}: {wrong}"
     return ""
 

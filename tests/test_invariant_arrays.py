@@ -8,7 +8,7 @@ import pytest
 
 from autodiff import check_grads, grad, value_and_grad
 
-from .support import beside_python, from_text
+from .support import beside_python, from_text, some_positions
 
 STEPS = [
     "A = 0.5 * W; h = np.tanh(A @ h)", "A = W * k; A[0] += 0.1; h = np.tanh(A @ h)",
@@ -45,12 +45,12 @@ def differs(seed: int, mode: str) -> str:
     """What is wrong with a random program's value or gradient, for several sizes and numbers of steps."""
     text, r = random_program(seed), random.Random(seed)
     f = from_text("f", text)
-    gradient = value_and_grad(from_text("f", text), wrt=(0, 1, 2, 3), mode=mode)
+    gradient = value_and_grad(from_text("f", text), wrt=(wrt := some_positions(seed, 4)), mode=mode)
     for steps in r.sample([0, 0, 1, 2, 5], 2):
         n = r.choice([1, 2, 4])
         rng = np.random.default_rng(seed)
         args = [rng.uniform(-0.5, 0.6, (n, n)), rng.uniform(-0.5, 0.6, (n, n)), rng.uniform(0.1, 1.0, n), np.float64(0.7)]
-        if wrong := beside_python(f, gradient, args, (steps,), ERRORS):
+        if wrong := beside_python(f, gradient, args, (steps,), ERRORS, wrt):
             return f"{text}\n{n} {steps}: {wrong}"
     return ""
 

@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import check_grads, hvp, value_and_grad, vjp
 
-from .support import beside_python, from_text
+from .support import beside_python, from_text, some_positions
 
 MATRICES = ["A", "B", "Q", "P"]             # parameters, and matrices of the program
 COLUMNS = ["{a}[:, {j}]", "{a}[:, {j}]", "{a}[:, -1]", "{a}[:, (2 * {j}) % m]", "{a}[::-1, {j}]", "{a}[:, m - 1 - {j}]"]
@@ -64,12 +64,12 @@ def differs(seed: int, mode: str) -> str:
     """What is wrong with a random program's value or gradient, for matrices of several shapes."""
     text, r = random_program(seed), random.Random(seed)
     f = from_text("f", text)
-    gradient = value_and_grad(from_text("f", text), wrt=(0, 1), mode=mode)
+    gradient = value_and_grad(from_text("f", text), wrt=(wrt := some_positions(seed, 2)), mode=mode)
     for _ in range(3):
         shape, steps = (r.choice([1, 2, 3, 4, 5]), r.choice([1, 2, 2, 3, 4])), r.choice([0, 1, 2])
         rng = np.random.default_rng(seed)
         A, B = rng.uniform(0.3, 1.2, shape), rng.uniform(0.3, 1.2, shape)
-        if wrong := beside_python(f, gradient, (A, B), (steps,), ERRORS):
+        if wrong := beside_python(f, gradient, (A, B), (steps,), ERRORS, wrt):
             return f"{text}\n{shape} {steps}: {wrong}"
     return ""
 
