@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import copy
 import dataclasses
 import linecache
@@ -10,6 +12,7 @@ import random
 import numpy as np
 
 import autodiff
+from autodiff.runtime.machine_code import store
 
 STEPS = (1e-4, 1e-5, 1e-6)
 
@@ -107,6 +110,36 @@ def plain(value):
     if value is None or isinstance(value, str):
         return value
     return type(value), np.asarray(value).dtype, np.asarray(value).tolist()
+
+
+class OutOfPlace(Exception):
+    """A subscript of generated code that is below 0, or beyond its axis."""
+
+
+def place(array, index):
+    """A subscript, if it lies in its axes."""
+    for size, i in zip(np.shape(array), index if isinstance(index, tuple) else (index,), strict=False):
+        if isinstance(i, int | np.integer) and not 0 <= i < size:
+            raise OutOfPlace(f"{i} of {size}")
+    return index
+
+
+class Subscripts(ast.NodeTransformer):
+    """Asks `place` about each subscript without slices, by a name that no generated code has."""
+
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and not any(isinstance(n, ast.Slice) for n in ast.walk(node.slice)):
+            node.slice = ast.Call(ast.Name("__place", ast.Load()), [ast.Name(node.value.id, ast.Load()), node.slice], [])
+        return node
+
+
+def with_places_checked(monkeypatch) -> None:
+    """Derivatives in plain Python raise `OutOfPlace` where NumPy counts from the end, and compiled code goes beyond."""
+    def checked(source, *more):
+        return compile(ast.fix_missing_locations(Subscripts().visit(ast.parse(source))), *more)
+    monkeypatch.setattr(store, "compile", checked, raising=False)
+    monkeypatch.setattr(builtins, "__place", place, raising=False)
 
 
 def some_positions(seed: int, count: int) -> tuple[int, ...]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from autodiff import check_grads, value_and_grad
+from autodiff.runtime.machine_code import store
 
-from .support import beside_python, from_text, some_positions
+from .support import OutOfPlace, beside_python, from_text, some_positions, with_places_checked
 
 CONDITIONS = [
     "i > 0", "i >= 1", "i < n - 1", "i != 0", "i == 0", "i + 1 < len(y)", "0 < i < n - 1", "i > 0 and x[i - 1] > 0.5",
@@ -82,7 +83,8 @@ def differs(seed: int, mode: str) -> str:
 
 @pytest.mark.filterwarnings("ignore:the gradient of")
 @pytest.mark.parametrize("start", range(0, 60, 15))
-def test_random_branches(start):
+def test_random_branches(start, monkeypatch):
+    with_places_checked(monkeypatch)
     for seed in range(start, start + 15):
         assert not (wrong := differs(seed, "python")), wrong
 
@@ -193,7 +195,8 @@ def stencil_differs(seed: int, mode: str) -> str:
 
 @pytest.mark.filterwarnings("ignore:the gradient of")
 @pytest.mark.parametrize("start", range(0, 40, 10))
-def test_random_stencils(start):
+def test_random_stencils(start, monkeypatch):
+    with_places_checked(monkeypatch)
     for seed in range(start, start + 10):
         assert not (wrong := stencil_differs(seed, "python")), wrong
 
@@ -229,3 +232,14 @@ def test_middle_of_a_grid():
     middle = gradient.source.split("for j in range(1, m - 1):")[1].split("for ")[0]
     branches = [line for line in map(str.strip, middle.splitlines()) if line.startswith("if ")]
     assert len(branches) == 1 and branches[0].endswith(" > 0.1:")
+
+
+def test_places_are_checked(monkeypatch):
+    """What the random tests rely on: a place before an array, which NumPy takes for one at its end."""
+    with_places_checked(monkeypatch)
+    space = {"x": np.ones(3), "place": 2}
+    exec(store.compile("y = x[place]", "f", "exec"), space)
+    assert space["y"] == 1.0
+    for text in ("y = x[-1]", "y = x[place + 1]", "x[place - 3] = 0.0"):
+        with pytest.raises(OutOfPlace):
+            exec(store.compile(text, "f", "exec"), space)
