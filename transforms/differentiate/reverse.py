@@ -217,7 +217,9 @@ class Reverse(PrimalValues):
             return
         b = self.scope.b
         self.comment(stmt)
+        self.scope.inside = True            # the place is looked for before what was there is back
         where = tuple(self.need(i) for i in index)
+        self.scope.inside = False
         if is_active:
             for lane in self.each_lane():
                 if a not in self.live[lane]:

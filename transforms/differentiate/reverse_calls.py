@@ -13,6 +13,7 @@ from .units import pullback
 
 
 def reverse_call(sweep, stmt) -> None:
+    sweep.scope.inside = True               # what the call overwrote is put back last
     for lane in sweep.each_lane():
         if any(array_of(o) in sweep.live[lane] for o in stmt.outs):
             sweep.comment(stmt)
@@ -20,6 +21,7 @@ def reverse_call(sweep, stmt) -> None:
                 clear_outs(sweep, stmt)         # what was drawn over
             else:
                 pull_call(sweep, stmt)
+    sweep.scope.inside = False
     if stmt in sweep.plan.saves:
         for out in stmt.outs:
             if not isinstance(out, Var):
