@@ -168,3 +168,14 @@ def beside_python(f, gradient, args, more=(), errors=(IndexError, ValueError), w
     expected = (ends[0] - ends[1]) / 2e-6
     right = np.allclose(found[0], value, rtol=1e-9) and np.allclose(slope, expected, rtol=2e-4, atol=2e-4)
     return "" if right else f"{found[0]}, {slope} for {value}, {expected}"
+
+
+def program_beside_python(text: str, seed: int, mode: str, shapes, errors=(IndexError,)) -> str:
+    """The same of the function `f` of a text, by some of its arguments: arrays of each of these shapes, from 0.2 to 0.9."""
+    wrt = some_positions(seed, len(shapes[0]))
+    f, gradient = from_text("f", text), autodiff.value_and_grad(from_text("f", text), wrt=wrt, mode=mode)
+    for given in shapes:
+        rng = np.random.default_rng(seed)
+        if wrong := beside_python(f, gradient, [np.asarray(rng.uniform(0.2, 0.9, s)) for s in given], (), errors, wrt):
+            return f"{text}\n{given}: {wrong}"
+    return ""

@@ -8,7 +8,7 @@ import pytest
 from autodiff import check_grads, value_and_grad
 from autodiff.runtime.machine_code import store
 
-from .support import OutOfPlace, beside_python, from_text, some_positions, with_places_checked
+from .support import OutOfPlace, program_beside_python, with_places_checked
 
 CONDITIONS = [
     "i > 0", "i >= 1", "i < n - 1", "i != 0", "i == 0", "i + 1 < len(y)", "0 < i < n - 1", "i > 0 and x[i - 1] > 0.5",
@@ -69,16 +69,9 @@ def random_program(seed: int) -> str:
 
 def differs(seed: int, mode: str) -> str:
     """What is wrong with a random program's value, gradient or error, for several lengths."""
-    text, r = random_program(seed), random.Random(seed)
-    f = from_text("f", text)
-    gradient = value_and_grad(from_text("f", text), wrt=(wrt := some_positions(seed, 2)), mode=mode)
-    for _ in range(4):
-        lengths = (n := r.choice([1, 2, 3, 5])), r.choice([n, n, n, n + 1, max(n - 1, 1)])
-        rng = np.random.default_rng(seed)
-        args = [rng.uniform(0.2, 0.9, n) for n in lengths]
-        if wrong := beside_python(f, gradient, args, errors=(IndexError, ZeroDivisionError), wrt=wrt):
-            return f"{text}\n{lengths}: {wrong}"
-    return ""
+    r = random.Random(seed)
+    lengths = [((n := r.choice([1, 2, 3, 5])), r.choice([n, n, n, n + 1, max(n - 1, 1)])) for _ in range(4)]
+    return program_beside_python(random_program(seed), seed, mode, lengths, (IndexError, ZeroDivisionError))
 
 
 @pytest.mark.filterwarnings("ignore:the gradient of")
@@ -181,16 +174,9 @@ def random_stencil(seed: int) -> str:
 
 def stencil_differs(seed: int, mode: str) -> str:
     """The same of a random stencil."""
-    text, r = random_stencil(seed), random.Random(seed)
-    f = from_text("f", text)
-    gradient = value_and_grad(from_text("f", text), wrt=(wrt := some_positions(seed, 3)), mode=mode)
-    for _ in range(3):
-        shape = r.choice([1, 2, 3, 4, 6]), r.choice([1, 2, 4, 5])
-        rng = np.random.default_rng(seed)
-        args = [rng.uniform(0.2, 0.9, s) for s in (shape, shape, 3)]
-        if wrong := beside_python(f, gradient, args, errors=(IndexError,), wrt=wrt):
-            return f"{text}\n{shape}: {wrong}"
-    return ""
+    r = random.Random(seed)
+    shapes = [(r.choice([1, 2, 3, 4, 6]), r.choice([1, 2, 4, 5])) for _ in range(3)]
+    return program_beside_python(random_stencil(seed), seed, mode, [(shape, shape, 3) for shape in shapes])
 
 
 @pytest.mark.filterwarnings("ignore:the gradient of")

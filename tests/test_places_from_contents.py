@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from autodiff import check_grads, value_and_grad
+from autodiff import check_grads
 
-from .support import beside_python, from_text, some_positions, with_places_checked
+from .support import program_beside_python, with_places_checked
 
 READS = ["x[i]", "x[k]", "x[0]", "y[i]", "y[k]", "x[i - 1]", "y[n - 1]", "s"]
 PLACES = [
@@ -38,13 +38,7 @@ def random_program(seed: int) -> str:
 
 def differs(seed: int, mode: str) -> str:
     """What is wrong with a random program's value or gradient."""
-    text, wrt = random_program(seed), some_positions(seed, 2)
-    f, gradient = from_text("f", text), value_and_grad(from_text("f", text), wrt=wrt, mode=mode)
-    for n in (1, 2, 3, 5):
-        rng = np.random.default_rng(seed + n)
-        if wrong := beside_python(f, gradient, (rng.uniform(0.1, 0.9, n), rng.uniform(0.1, 0.9, n)), wrt=wrt):
-            return f"{text}\n{n}: {wrong}"
-    return ""
+    return program_beside_python(random_program(seed), seed, mode, [(n, n) for n in (1, 2, 3, 5)])
 
 
 @pytest.mark.filterwarnings("ignore:the gradient of")

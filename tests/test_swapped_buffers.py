@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import beside_python, from_text, some_positions
+from .support import beside_python, program_beside_python
 
 SWAPS = ["a, b = b, a", "a, b, c = b, c, a", "b, c = c, b", "a, c = c, a", "a, b = b, a\n{0}b, c = c, b",
          "t = a\n{0}a = b\n{0}b = t"]
@@ -44,14 +44,7 @@ def random_program(seed: int) -> str:
 
 def differs(seed: int, mode: str) -> str:
     """What is wrong with a random program's value or gradient."""
-    text, wrt = random_program(seed), some_positions(seed, 3)
-    f, gradient = from_text("f", text), value_and_grad(from_text("f", text), wrt=wrt, mode=mode)
-    for n in (1, 2, 4):
-        rng = np.random.default_rng(seed)
-        args = [rng.uniform(0.2, 0.9, n), rng.uniform(0.2, 0.9, n), np.array(0.4)]
-        if wrong := beside_python(f, gradient, args, wrt=wrt):
-            return f"{text}\n{n}: {wrong}"
-    return ""
+    return program_beside_python(random_program(seed), seed, mode, [(n, n, ()) for n in (1, 2, 4)])
 
 
 @pytest.mark.parametrize("start", range(0, 30, 10))
