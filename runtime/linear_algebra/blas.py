@@ -150,7 +150,7 @@ def add_outer_products(out, columns, rows):
         raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
     if n == 0 or m == 0 or k == 0:
         return
-    step = n if n * m * k > _SHARED else max(_ALONE // max(m * k, 1), _SMALL)
+    step = n if n * m * k > _SHARED else max(_ALONE // (m * k), _SMALL)
     for first in range(0, n, step):
         part = min(step, n - first)
         _routine("gemm", (_AS_IT_LIES, _TRANSPOSED, m, part, k, 1.0, rows, m, columns[:, first:], n, 1.0, out[first:], m))

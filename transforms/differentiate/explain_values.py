@@ -76,9 +76,7 @@ class Noting(Reverse):
             found.how = found.how if is_size(stmt) else AGAIN
         elif is_load(stmt):
             found.how, a = READ, stmt.array
-            at = self.order.position[stmt][1]
-            last = scope.position + (1 if nested or scope.inside else 0)
-            writer = next((s for s in scope.block[at + 1:last] if a in self.order.writes(s)), None)
+            writer = self.overwriter(a, stmt, scope, nested)
             found.cause, found.at = f"`{a.hint}`, which it was read from, is overwritten", getattr(writer, "loc", None)
         elif is_branch(stmt):
             found.how, found.cause, found.at = BRANCH, "the branch that decides it does more than compute", stmt.loc

@@ -78,11 +78,15 @@ class PrimalValues:
         return self.from_tape(v, scope)
 
     def overwritten_since(self, array: Arr, stmt, scope: Scope, nested: bool) -> bool:
-        """Whether `array` may be written, or swapped, between forward statement `stmt` and the one now being reversed. Until
-        it is, it is other memory than all that it may be swapped with."""
+        """Whether `array` may be written between forward statement `stmt` and the one now being reversed."""
+        return self.overwriter(array, stmt, scope, nested) is not None
+
+    def overwriter(self, array: Arr, stmt, scope: Scope, nested: bool):
+        """The first statement that may write, or swap, `array` between forward statement `stmt` and the one now being
+        reversed; None if there is none. Until then it is other memory than all that it may be swapped with."""
         at = self.order.position[stmt][1]
         last = scope.position + (1 if nested or scope.inside else 0)
-        return any(array in self.order.writes(s) for s in scope.block[at + 1:last])
+        return next((s for s in scope.block[at + 1:last] if array in self.order.writes(s)), None)
 
     def recompute_branch(self, v, stmt):
         """Run a pure branch again for one of its values."""

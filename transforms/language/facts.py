@@ -18,6 +18,7 @@ def integer(value: int) -> Const:
 
 NEAR = 8                                # places beyond a range that an index may have: it hardly leaves the range
 DEEPEST = 12                            # replacements of a variable by a bound, one after the other, in a proof
+ORDERS = {"lt": {"<"}, "le": {"<", "="}, "eq": {"="}, "ne": {"<", ">"}, "ge": {"=", ">"}, "gt": {">"}}
 STEPS, FEW_STEPS = 1000, 200            # that a proof may try; fewer where checks have made many lower bounds known
 
 
@@ -81,33 +82,35 @@ class Facts:
 
     def at_least(self, atom: Atom, bound: int = 0, fuel: int = DEEPEST) -> bool:
         """Whether `atom >= bound` can be proven."""
-        if fuel == DEEPEST:
-            self.left = FEW_STEPS if self.floors or self.ceilings else STEPS
         constant, terms = self.affine(atom)
-        return self._prove((constant - bound, dict(terms)), fuel)
+        form = constant - bound, dict(terms)
+        return self.proven(form) if fuel == DEEPEST else self._prove(form, fuel)
 
     def at_most(self, low: Atom, high: Atom, slack: int = 0) -> bool:
         """Whether `low + slack <= high` can be proven."""
-        self.left = FEW_STEPS if self.floors or self.ceilings else STEPS
         constant, terms = combine(self.affine(high), self.affine(low), -1)
-        return self._prove((constant - slack, terms), DEEPEST)
+        return self.proven((constant - slack, terms))
 
     def proven(self, form: tuple[int, dict[Var, int]]) -> bool:
         """Whether constant + sum of coefficient * variable is at least 0."""
         self.left = FEW_STEPS if self.floors or self.ceilings else STEPS
         return self._prove(form, DEEPEST)
 
-    def learn_less(self, a: Atom, b: Atom) -> None:
-        """From here on `a` is known to be less than `b` (a guard has made sure)."""
-        self.learn(self.less(a, b))
+    def compared(self, op: str, a: Atom, b: Atom, holds: bool = True) -> list[tuple[int, dict[Var, int]]]:
+        """What is at least 0 where integers compare so, or do not."""
+        left = ORDERS[op] if holds else {"<", "=", ">"} - ORDERS[op]
+        up = combine(self.affine(b), self.affine(a), -1)
+        down = combine((0, {}), up, -1)
+        less, more = (combine(form, (1, {}), -1) for form in (up, down))
+        if left == {"<", ">"}:
+            return [above for above, form in ((less, up), (more, down)) if self.proven(form)]
+        ways = {"<": [less], ">": [more], "=": [up, down], "<=": [up], "=>": [down]}
+        return ways["".join(sorted(left))]
 
-    def learn_least(self, a: Atom, b: Atom) -> None:
-        """From here on `a` is known to be at least `b`."""
-        self.learn(combine(self.affine(a), self.affine(b), -1))
-
-    def less(self, a: Atom, b: Atom) -> tuple[int, dict[Var, int]]:
-        """What is at least 0 if `a < b`."""
-        return combine(combine(self.affine(b), self.affine(a), -1), (1, {}), -1)
+    def running(self, index: Var) -> list[tuple[int, dict[Var, int]]]:
+        """What is at least 0 while a loop runs: its last index is not before the first one."""
+        low, high = self.range.get(index, (None, None))
+        return [] if low is None or high is None else [combine(self.affine(high), self.affine(low), -1)]
 
     def learn(self, form: tuple[int, dict[Var, int]]) -> None:
         """From here on constant + sum of coefficient * variable is known to be at least 0."""
@@ -330,4 +333,4 @@ def combine(left, right, factor: int):
     return constant, terms
 
 
-__all__ = ["NEAR", "Facts", "combine", "integer"]
+__all__ = ["NEAR", "ORDERS", "Facts", "combine", "integer"]

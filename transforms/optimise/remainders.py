@@ -12,7 +12,7 @@ additions, and such a choice can be decided outside the loop (`wrapping.py`).
 from __future__ import annotations
 
 from ..language.build import ZERO, Builder
-from ..language.core import For, Function, If, Let, Merge, Var, sub_blocks, walk, with_blocks
+from ..language.core import Function, If, Let, Merge, Var, sub_blocks, walk, with_blocks
 from ..language.facts import NEAR, Facts, combine
 from ..language.motion import facts_of
 from ..language.queries import is_range, operation
@@ -38,16 +38,10 @@ def chosen(block: tuple, facts: Facts, same: dict) -> tuple:
             out += choice(s, facts, same)
             continue
         if sub_blocks(s):
-            with facts.assuming(long_enough(s, facts) if is_range(s) else ()):
+            with facts.assuming(facts.running(s.index) if is_range(s) else ()):
                 s = with_blocks(s, lambda inner: chosen(inner, facts, same))
         out.append(s)
     return kept(block, out)
-
-
-def long_enough(loop: For, facts: Facts) -> list[tuple]:
-    """What is known while a loop runs: the last index is not before the first one."""
-    low, high = facts.range.get(loop.index, (None, None))
-    return [] if low is None or high is None else [combine(facts.affine(high), facts.affine(low), -1)]
 
 
 def choice(remainder: Let, facts: Facts, same: dict) -> list:

@@ -57,12 +57,9 @@ def learn(facts, cond, tests: dict) -> None:
     if test.op == "and":
         for part in test.args:
             learn(facts, part, tests)
-    elif all(x.dtype == "int64" for x in test.args):
-        first, second = test.args if test.op in ("lt", "ge") else test.args[::-1]
-        if test.op in ("lt", "gt"):
-            facts.learn_less(first, second)
-        elif test.op in ("ge", "le"):
-            facts.learn_least(first, second)
+    elif test.op in ("lt", "le", "gt", "ge") and all(x.dtype == "int64" for x in test.args):
+        for form in facts.compared(test.op, *test.args):
+            facts.learn(form)
 
 
 def from_loop(loop: For, facts, fixed: set, threads: bool = False):

@@ -39,7 +39,7 @@ from ..journal import environments, restore, surrounding
 from ..needs import Raised
 from ..state import Lowering
 from ..values import UNSET, Static, Undefined, Value
-from .known_conditions import code_where, meant_by
+from .known_conditions import code_where, hold_in, meant_by
 from .texts import ErrorText
 
 RAISES = 4                          # exit codes below this one are those of statements that leave without an error
@@ -189,8 +189,7 @@ def way_out(lo: Lowering, cond, code, trying: Trying) -> None:
     child = outer.child()
     child.way, child.leads_out = Way(outer, cond, before, out), True
     lo.b = lo.around.block = outer.following = child
-    lo.around.conditions.append((cond, True))
-    child.conditions = len(lo.around.conditions)
+    hold_in(lo, child, cond, True)
 
 
 def stop_if_left(lo: Lowering, code) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from ...language.build import FOLD
 from ...language.core import Const
-from ...language.facts import combine
+from ...language.facts import ORDERS
 from ..journal import surrounding
 from ..state import Lowering
-
-ORDERS = {"lt": {"<"}, "le": {"<", "="}, "eq": {"="}, "ne": {"<", ">"}, "ge": {"=", ">"}, "gt": {">"}}
 
 
 def proven(lo: Lowering, cond) -> bool:
@@ -16,6 +14,12 @@ def proven(lo: Lowering, cond) -> bool:
     if isinstance(cond, Const):
         return bool(cond.value)
     return follows(lo, {c: holds for found in lo.around.conditions for c, holds in both_ways(lo, *found)}, cond)
+
+
+def hold_in(lo: Lowering, block, cond, holds: bool) -> None:
+    """A condition holds, or does not, in a block, until it is taken from those around."""
+    lo.around.conditions.append((cond, holds))
+    block.conditions = len(lo.around.conditions)
 
 
 def bounds(lo: Lowering) -> list[tuple]:
@@ -26,9 +30,8 @@ def bounds(lo: Lowering) -> list[tuple]:
 
 def running(lo: Lowering) -> list[tuple]:
     """The same of the loops around: none of their ranges is empty."""
-    facts, blocks = lo.b.facts, surrounding(lo)
-    ranges = [facts.range[i] for i, block in lo.loop_bodies.items() if block in blocks]
-    return [combine(facts.affine(high), facts.affine(low), -1) for low, high in ranges if low and high]
+    blocks = surrounding(lo)
+    return [form for i, block in lo.loop_bodies.items() if block in blocks for form in lo.b.facts.running(i)]
 
 
 def least_zero(lo: Lowering, cond, holds: bool) -> list[tuple]:
@@ -45,17 +48,7 @@ def least_zero(lo: Lowering, cond, holds: bool) -> list[tuple]:
     if op not in ORDERS or any(a.dtype != "int64" for a in args):
         return []
     a, b = args
-    left = ORDERS[op] if holds else {"<", "=", ">"} - ORDERS[op]
-    gap = combine(facts.affine(b), facts.affine(a), -1)
-    if left == {"<", ">"}:
-        return [facts.less(x, y) for x, y, form in ((a, b, gap), (b, a, negative(gap))) if facts.proven(form)]
-    ways = {"<": [facts.less(a, b)], ">": [facts.less(b, a)], "=": [gap, negative(gap)],
-            "<=": [gap], "=>": [negative(gap)]}
-    return ways["".join(sorted(left))] if left else []
-
-
-def negative(form: tuple) -> tuple:
-    return combine((0, {}), form, -1)
+    return facts.compared(op, a, b, holds)
 
 
 def follows(lo: Lowering, known: dict, cond) -> bool:
@@ -120,4 +113,4 @@ def code_where(lo: Lowering, code, cond, holds: bool):
     return found[1 if holds else 2] if found[0] is cond else code
 
 
-__all__ = ["bounds", "code_where", "least_zero", "meant_by", "proven", "running"]
+__all__ = ["bounds", "code_where", "hold_in", "least_zero", "meant_by", "proven", "running"]

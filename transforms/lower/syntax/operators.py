@@ -10,6 +10,7 @@ import numpy as np
 
 from ...language.core import Const, Merge, Var
 from ...language.errors import AutodiffError, NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
+from ...language.facts import ORDERS
 from ...language.queries import operation
 from ..arrays.points import is_point, perhaps_point
 from ..checks import add_check, in_definition
@@ -56,7 +57,7 @@ from ..values import (
     passes,
 )
 from .alternatives import fitting, narrow, split, truth_of_either
-from .known_conditions import ORDERS
+from .known_conditions import hold_in
 from .liveness import bound_inside
 from .messages import text_operator
 from .operands import no_operands, text_check
@@ -274,8 +275,7 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
     outer = lo.b
     before = environments(lo)
     lo.b = outer.child()
-    lo.around.conditions.append((cond, is_and))
-    lo.b.conditions = len(lo.around.conditions)
+    hold_in(lo, lo.b, cond, is_and)
     try:
         narrow(lo, cond, is_and)
         narrowed = environments(lo)

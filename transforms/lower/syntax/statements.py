@@ -26,7 +26,7 @@ from .alternatives import narrow, whole
 from .branches import Joiner
 from .catching import check_of, raised_if, run_block, stop_if_left
 from .expressions import make_closure
-from .known_conditions import meant_by
+from .known_conditions import hold_in, meant_by
 from .liveness import always_exits, exits, live_after, may_act
 from .messages import joined, message_of, text_of
 from .operators import truth_of
@@ -277,8 +277,7 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
         restore(lo, before)
         here = outer.child()
         lo.around.branches += 1
-        lo.around.conditions.append((cond, side is then))
-        here.conditions = len(lo.around.conditions)
+        hold_in(lo, here, cond, side is then)
         try:
             raised = run_block(lo, here, partial(run_side, lo, cond, side is then, side), partial(close_way, lo, live))
             sides.append(([] if raised else environments(lo), here))
