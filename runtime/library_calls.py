@@ -47,6 +47,10 @@ _both("matmul", "linear_algebra.linalg", "linear_algebra.complex_linalg", "cc->c
 _call("complex_matmul_cn", "linear_algebra.complex_linalg", "cc->c", fills=True)       # a^H b
 _call("complex_matmul_nc", "linear_algebra.complex_linalg", "cc->c", fills=True)       # a b^H
 _call("add_matmul", "linear_algebra.linalg", fills=True, helper="add_matmul", adds=True)
+_call("block_product", "linear_algebra.linalg", fills=True, device=False)
+_call("add_block_product", "linear_algebra.linalg", fills=True, device=False, helper="add_block_product", adds=True)
+_call("multiples", "linear_algebra.linalg", fills=True, device=False)
+_call("add_multiples", "linear_algebra.linalg", fills=True, device=False, helper="add_multiples", adds=True)
 _call("add_outer_products", "linear_algebra.linalg", fills=True, device=False, helper="add_outer_products", adds=True)
 for _name in ("complex_matmul", "complex_matmul_cn", "complex_matmul_nc"):
     _call(f"add_{_name}", "linear_algebra.complex_linalg", "cc->c", fills=True, helper=f"add_{_name}", adds=True)

@@ -33,6 +33,7 @@ from .optimise.outer_products import multiply_at_once
 from .optimise.parallel import hoist_from_sequential
 from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
+from .optimise.products_by_loops import multiply_by_blocks
 from .optimise.remainders import without_remainders
 from .optimise.reuse import keep_rows
 from .optimise.rows_of_products import multiply_rows
@@ -78,6 +79,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(choose_stores),
         Pass(join, then=simplify, rows=True),
         Pass(merge_branches, then=simplify),
+        *([Pass(multiply_by_blocks, then=simplify)] if one_thread else []),
         Pass(gather, then=simplify),
         Pass(turn_columns),
         Pass(interchange),

@@ -28,6 +28,7 @@ _LETTERS = {types.float64: "d", types.float32: "s", types.complex128: "z", types
 _SMALL = 8                                      # below this, loops beat the call of BLAS
 _FEW = 64                                       # numbers of a matrix that BLAS multiplies faster by rows than by columns
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
+_PART = 64                                      # rows and columns of a part, at most
 _ALONE = 2**18                                  # multiplications that OpenBLAS does in one thread (its interface/gemm.c)
 _SHARED = 2**24                                 # and what is worth several
 
@@ -137,11 +138,59 @@ def _large(out, a, b, keep):
 
 
 @_kept
+def in_parts(out, a, b, keep):
+    """`matrix_matrix` in parts that OpenBLAS does in one thread, unless it is worth several.
+
+    A second one may wait for a busy processor ten times as long as all of a product takes, which stands for loops in which
+    nobody would expect it.
+    """
+    n, m, k = out.shape[0], out.shape[1], a.shape[1]
+    if n * m * k <= _ALONE or n * m * k > _SHARED:
+        matrix_matrix(out, a, b, keep)
+        return
+    if b.shape[0] != k or a.shape[0] != n or b.shape[1] != m:
+        raise ValueError("matmul_into: the shapes do not fit")
+    deep, down, across = _even(k), _even(n), _even(m)
+    for p in range(0, k, deep):
+        for i in range(0, n, down):
+            for j in range(0, m, across):
+                matrix_matrix(out[i:i + down, j:j + across], a[i:i + down, p:p + deep], b[p:p + deep, j:j + across],
+                              keep if p == 0 else 1.0)
+
+
+@_kept
+def _even(n):
+    """The length of parts of `n` that are as long as each other."""
+    parts = (n + _PART - 1) // _PART
+    return (n + parts - 1) // parts
+
+
+@_kept
+def multiples(out, a, b, keep):
+    """out = a b + keep out, as `in_parts`, where a zero of `a` makes 0 of whatever it is multiplied by."""
+    finite = True
+    for k in range(b.shape[0]):
+        for j in range(b.shape[1]):
+            finite &= abs(b[k, j]) < np.inf
+    if finite and out.strides[0] == out.itemsize:           # as a transposed matrix lies
+        in_parts(out.T, b.T, a.T, keep)
+    elif finite:
+        in_parts(out, a, b, keep)
+    else:
+        for i in range(out.shape[0]):
+            for j in range(out.shape[1]):
+                total = out.dtype.type(keep * out[i, j] if keep != 0.0 else 0.0)
+                for k in range(b.shape[0]):
+                    if a[i, k] != 0.0:
+                        total += a[i, k] * b[k, j]
+                out[i, j] = total
+
+
+@_kept
 def add_outer_products(out, columns, rows):
     """out += columns^T rows, of C-contiguous matrices.
 
-    In parts that OpenBLAS does in one thread: a second one may wait for a busy processor ten times as long as all of a
-    product of this size takes, which stands for loops in which nobody would expect it.
+    In parts that OpenBLAS does in one thread, as of `in_parts`, each of all the rows that there are to multiply.
     """
     n, m, k = out.shape[0], out.shape[1], rows.shape[0]
     if columns.shape[0] != k or columns.shape[1] != n or rows.shape[1] != m:
@@ -234,4 +283,5 @@ def gram(out, a):
             out[i, j] = out[j, i]
 
 
-__all__ = ["conjugate_product", "gram", "matrix_matrix", "matrix_vector", "provide"]
+__all__ = ["add_outer_products", "conjugate_product", "gram", "in_parts", "matrix_matrix", "matrix_vector", "multiples",
+           "provide"]

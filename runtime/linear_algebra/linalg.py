@@ -58,6 +58,53 @@ def _product(out, a, b, keep):
     return (_PRODUCTS if isinstance(a.dtype, types.Float | types.Complex) else _BY_LOOPS)[ranks], (keep,)
 
 
+def block_product_into(out: Any, a: Any, b: Any) -> None:
+    """As `matmul_into` of matrices, one of several in a loop: in parts that one thread computes, unless it is large."""
+    np.matmul(a, b, out=out)
+
+
+@stands_for(block_product_into)
+def _block_product_into(out, a, b):
+    return blas.in_parts, (0.0,)
+
+
+def add_block_product(out: Any, a: Any, b: Any) -> None:
+    """Add a @ b to `out`, as `block_product_into`."""
+    out += a @ b
+
+
+@stands_for(add_block_product)
+def _add_block_product(out, a, b):
+    return blas.in_parts, (1.0,)
+
+
+def multiples_into(out: Any, a: Any, b: Any) -> None:
+    """The same, where a zero of `a` makes 0 of whatever it is multiplied by, as if it were not there; `out` may be a
+    transposed matrix."""
+    out[...] = 0.0
+    add_multiples(out, a, b)
+
+
+@stands_for(multiples_into)
+def _multiples_into(out, a, b):
+    return blas.multiples, (0.0,)
+
+
+def add_multiples(out: Any, a: Any, b: Any) -> None:
+    """Add a @ b to `out`, which is as for `multiples_into`."""
+    if np.isfinite(b).all():
+        out += a @ b
+        return
+    for k in range(b.shape[0]):
+        for i in np.flatnonzero(a[:, k]):
+            out[i] += a[i, k] * b[k]
+
+
+@stands_for(add_multiples)
+def _add_multiples(out, a, b):
+    return blas.multiples, (1.0,)
+
+
 def add_outer_products(out: Any, columns: Any, rows: Any) -> None:
     """Add the outer product of columns[t] and rows[t] to `out`, for each t: columns.T @ rows, C-contiguous all of them."""
     out += columns.T @ rows

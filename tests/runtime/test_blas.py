@@ -1,5 +1,7 @@
 """Products by BLAS: any layout is read where it lies or copied, and added to or replacing what is there."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -100,6 +102,44 @@ def test_outer_products(shape, dtype):
         out = np.full((n, m), 2.0, dtype)
         add(out, columns, rows)
         np.testing.assert_allclose(out, wanted, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 4), (60, 300, 70), (65, 66, 67), (130, 64, 200), (300, 300, 300), (0, 3, 4),
+                                   (3, 0, 4), (3, 4, 0)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("turned", ["", "a", "b", "out", "a out"])
+def test_products_in_parts(shape, dtype, turned):
+    """Whole or in parts, of transposed matrices too, by BLAS and in plain Python."""
+    n, k, m = shape
+    a, b, zero = (matrix(name, size, turned, dtype) for name, size in (("a", (n, k)), ("b", (k, m)), ("out", (n, m))))
+    close = partial(np.testing.assert_allclose, rtol=1e-3 if dtype == "float32" else 1e-11, atol=1e-4)
+    for into, add in ((partial(blas.in_parts, keep=0.0), partial(blas.in_parts, keep=1.0)),
+                      (partial(blas.multiples, keep=0.0), partial(blas.multiples, keep=1.0)),
+                      (linalg.block_product_into, linalg.add_block_product), (linalg.multiples_into, linalg.add_multiples)):
+        out = zero.copy(order="K")
+        into(out, a, b)
+        close(out, a @ b)
+        add(out, a, b)
+        close(out, 2 * (a @ b))
+
+
+def matrix(name, size, turned, dtype):
+    made = RANDOM.normal(size=size).astype(dtype)
+    return np.asfortranarray(made) if name in turned.split() else made
+
+
+@pytest.mark.parametrize("into", [partial(blas.multiples, keep=0.0), linalg.multiples_into])
+@pytest.mark.parametrize("turned", ["", "out"])
+def test_zeros_multiply_nothing(into, turned):
+    a, b = RANDOM.normal(size=(5, 4)), RANDOM.normal(size=(4, 6))
+    a[:, 2] = 0.0
+    wanted = a @ b
+    b[2], a[3, 1], b[1, 5] = np.nan, 0.0, np.inf
+    out = matrix("out", (5, 6), turned, "float64")
+    into(out, a, b)
+    assert np.isinf(np.delete(out[:, 5], 3)).all()
+    np.testing.assert_allclose(np.delete(out[:, :5], 3, axis=0), np.delete(wanted[:, :5], 3, axis=0), rtol=1e-12)
+    assert np.isfinite(out[3]).all()
 
 
 def test_the_same_words_in_plain_python():
