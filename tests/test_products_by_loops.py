@@ -17,7 +17,8 @@ TERMS = ["A[i, k] * B[k, j]", "A[i, k] * B[j, k]", "A[k, i] * B[k, j] * w[k]", "
          "w[j] * A[i, k] * w[i] * C[k, j]", "A[i, k] * B[k, j] * C[i, j]", "A[i, k] * C[k, n - 1 - j]",
          "(A[i, k] - w[k]) * B[k, j]", "np.sin(A[i, k]) * C[k, j]", "A[i - 1, k] * B[k, j]", "A[i, k] * (B[k, j] + C[j, k])",
          "A[k, i] * A[k, (i + j) % n]", "A[k, i] * A[k, i + j]", "B[k, j] * C[k, i]", "D[i, k] * B[k, j]",
-         "A[i, k] * z[k] * B[k, j]",         "0.5 * A[i, k] * B[k, j] * np.tanh(s)"]
+         "A[i, k] * z[k] * B[k, j]", "np.sin(D[i, j]) * np.cos(D[i, k])", "z[j] * D[i, k] * w[i]",
+         "0.5 * A[i, k] * B[k, j] * np.tanh(s)"]
 AFTER = ["s += np.tanh(t)", "D[i, j] = np.sin(t)", "z[j] += t * w[i]", "if t > 0.4:\n    s += np.sin(t)",
          "s = 0.9 * s + 0.01 * t", "D[j, i] += t", "if w[j] > 0.5:\n    s += np.cos(t) * A[i, j]",
          "s += max(t, 0.3) * C[j, i]", "B[j, i] = 0.9 * B[j, i]", "if j > i:\n    continue\ns += t"]

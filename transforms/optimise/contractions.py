@@ -63,7 +63,8 @@ class Sum:
 @dataclass(frozen=True, eq=False)
 class Addition:
     """A store that adds products of `kept`, which an iteration computes for each index of `over`, and of `known`, which is
-    known before and depends on `along`. by_rows: what is added to is of the outermost loop's index; or `known` is."""
+    known before and depends on `along`. by_rows: what is added to is of the outermost loop's index; or `known` is. at_once:
+    whether `known` is known before; or an iteration computes it, for each index of `along`."""
 
     site: Store
     over: Axis
@@ -72,6 +73,7 @@ class Addition:
     known: tuple[Atom, ...]
     negative: bool
     by_rows: bool
+    at_once: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,9 +307,12 @@ class Nest:
         kept = [x for x in product[0] if self.without(x, over)]
         known = [x for x in product[0] if x not in kept]
         wanted = {along.loop.index, over.loop.index if by_rows else self.loop.index}
-        if not kept or all_of([self.known(x) for x in known]) != wanted:
+        if not kept or not known:
             return None
-        return Addition(s, over, along, tuple(kept), tuple(known), product[1], by_rows)
+        at_once = all_of([self.known(x) for x in known]) == wanted
+        if not at_once and (by_rows or not all(self.without(x, along) for x in known)):
+            return None
+        return Addition(s, over, along, tuple(kept), tuple(known), product[1], by_rows, at_once)
 
 
 def all_of(parts: list[set | None]) -> set | None:

@@ -353,12 +353,14 @@ class Blocks:
         """What is to be put for the result of a sum."""
         site = s.site
         loc, hint = (site.loc, site.array.hint) if isinstance(site, Store) else (nest.inner.loop.loc, site.result.hint)
-        product = Arr(f"{hint}_rows", s.rows[0].dtype, (self.size, self.length(s.free)))
         rows = self.rows_of(nest, s.rows, s.summed, s.free, loc)
-        self.head.make(product, None, loc)
         matrix = self.matrix_of(nest, s.matrix, s.summed, s.free, self.rows, loc)
-        matrix = self.matrix_of(nest, s.matrix, s.summed, s.free, self.rows, loc)
-        self.head.add(Call((product,), "block_product", (rows, matrix), loc=loc))
+        key = ("product", rows.array, rows.transposed, matrix.array, matrix.prefix, matrix.transposed)
+        if key not in self.shared:
+            made = Arr(f"{hint}_rows", s.rows[0].dtype, (self.size, self.length(s.free)))
+            self.shared[key] = self.head.make(made, None, loc)
+            self.head.add(Call((made,), "block_product", (rows, matrix), loc=loc))
+        product = self.shared[key]
 
         def value(b: Builder, index: Var) -> Atom:
             total = b.load(product, (self.place, self.offset(b, s.free, index)), hint)
@@ -383,22 +385,32 @@ class Blocks:
 
     def addition(self, nest: Nest, s: Addition, before: Builder, here: Builder) -> dict:
         """Keeps what an iteration computes, to be added behind its block."""
-        dtype, loc, place = s.site.array.dtype, s.site.loc, s.over.loop.index
-        same = s.kept if s.over is nest.outer else (self.signature(nest, s.kept, s.over), *self.key(s.over))
-        key = ("kept", nest.outer.loop, same, s.negative)
-        if key not in self.shared:
-            hint = s.kept[0].hint if isinstance(s.kept[0], Var) else "kept"
-            kept = self.shared[key] = Arr(f"{hint}_rows", dtype, (self.size, self.length(s.over)))
-            self.head.make(kept, Const(0.0, dtype), loc)
-
-            def keep(b: Builder, index: Var) -> None:
-                total = reduce(lambda x, y: b.let("mul", x, y, dtype=dtype), [
-                    self.here(b, nest, x, {place: index}) for x in s.kept])
-                b.write(kept, (self.place, self.offset(b, s.over, index)), b.let(
-                    "neg", total, dtype=dtype) if s.negative else total, loc=loc)
-            self.one_by_one(nest, s.over, before, here, kept, loc, keep)
-        (self.add_rows if s.by_rows else self.add_matrix)(nest, s, self.shared[key], loc)
+        loc = s.site.loc
+        kept = self.kept(nest, s.over, s.kept, s.negative, before, here, loc)
+        if s.by_rows:
+            self.add_rows(nest, s, kept, loc)
+        else:
+            self.add_matrix(nest, s, kept, self.rows_of(nest, s.known, s.along, s.over, loc) if s.at_once else Ref(
+                self.kept(nest, s.along, s.known, False, before, here, loc)), loc)
         return {}
+
+    def kept(self, nest: Nest, over: Axis, factors, negative: bool, before: Builder, here: Builder, loc: Loc) -> Arr:
+        """Rows of what each iteration of a block computes, for each index of a loop; zeros where it computes nothing."""
+        same = factors if over is nest.outer else (self.signature(nest, factors, over), *self.key(over))
+        key = ("kept", nest.outer.loop, same, negative)
+        if key in self.shared:
+            return self.shared[key]
+        dtype, hint = factors[0].dtype, factors[0].hint if isinstance(factors[0], Var) else "kept"
+        kept = self.shared[key] = Arr(f"{hint}_rows", dtype, (self.size, self.length(over)))
+        self.head.make(kept, Const(0.0, dtype), loc)
+
+        def keep(b: Builder, index: Var) -> None:
+            total = reduce(lambda x, y: b.let("mul", x, y, dtype=dtype), [
+                self.here(b, nest, x, {over.loop.index: index}) for x in factors])
+            total = b.let("neg", total, dtype=dtype) if negative else total
+            b.write(kept, (self.place, self.offset(b, over, index)), total, loc=loc)
+        self.one_by_one(nest, over, before, here, kept, loc, keep)
+        return kept
 
     def add_rows(self, nest: Nest, s: Addition, kept: Arr, loc: Loc) -> None:
         """What a block adds to its own rows."""
@@ -410,9 +422,8 @@ class Blocks:
         self.each_row(self.tail, s.along, s.over, part, turned, loc, lambda b, place, at, k: b.write(s.site.array, tuple(
             self.value(b, nest, i, at) for i in s.site.index), b.load(part, (place, k)), True, loc))
 
-    def add_matrix(self, nest: Nest, s: Addition, kept: Arr, loc: Loc) -> None:
+    def add_matrix(self, nest: Nest, s: Addition, kept: Arr, rows: Ref, loc: Loc) -> None:
         """What a block adds to a matrix that all of them add to."""
-        rows = self.rows_of(nest, s.known, s.along, s.over, loc)
         lies = self.where_it_lies(nest, s.site, s.over, s.along)
         if lies is not None:
             self.tail.add(Call((lies,), "add_multiples", (Ref(kept, (), True), rows), loc=loc))
