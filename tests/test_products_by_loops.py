@@ -87,7 +87,7 @@ def test_random_loops(start, monkeypatch):
         assert not (wrong := differs(seed, "python")), wrong
 
 
-@pytest.mark.parametrize("seed", [2, 7, 11])
+@pytest.mark.parametrize("seed", [1002, 1007, 1011])     # no text that was made with checks
 def test_compiled(seed):
     assert not (wrong := differs(seed, "numba", (3, 70, 130))), wrong
 

@@ -23,6 +23,7 @@ from .optimise.gather import gather
 from .optimise.guarded_products import guard_products
 from .optimise.invariant_arrays import make_once
 from .optimise.joint import join, merge_repeated, without_tail
+from .optimise.last_assignments import assign_after
 from .optimise.loop_distribution import distribute
 from .optimise.loop_fusion import merge_nests
 from .optimise.loop_interchange import interchange
@@ -55,6 +56,7 @@ def before(facts) -> tuple[Pass, ...]:
         Pass(name_equal_sizes, given={"sums": False}),
         Pass(without_cancelled_shifts),
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
+        Pass(assign_after, given={"facts": facts}),
         Pass(guard_masked, given={"facts": facts}),
         Pass(choose_stores, given={"facts": facts}),
         Pass(multiply_rows, given={"facts": facts}),
