@@ -36,6 +36,7 @@ from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
 from .optimise.products_by_loops import multiply_by_blocks
 from .optimise.remainders import without_remainders
+from .optimise.repeated_tapes import read_copies
 from .optimise.reuse import keep_rows
 from .optimise.rows_of_products import multiply_rows
 from .optimise.scalar_expansion import turn_columns
@@ -76,6 +77,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(fold_constants, then=simplify),
         Pass(straighten),
         Pass(name_equal_sizes),
+        Pass(read_copies),
         Pass(read_tapes),
         Pass(without_dead_stores, then=simplify),
         Pass(choose_stores),
