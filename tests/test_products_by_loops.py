@@ -228,3 +228,125 @@ def test_nothing_to_multiply(sizes):
     assert value == pytest.approx(layer(*args))
     assert [x.shape for x in found] == [a.shape for a in args]
     check_grads(layer, args, wrt=(0, 1, 2), mode="python")
+
+
+# -- values of other times, places and types ------------------------------------------------------------------------
+def read_twice(A, B, D, w):
+    """`u` and `v` are one element at two times."""
+    n, m = A.shape
+    D, E, F = D.copy(), np.zeros((m, m)), np.zeros((m, m))
+    for i in range(n):
+        u = D[i, 0]
+        for q in range(m):
+            D[i, q] = np.sin(D[i, q] * 3) + 0.1 * i
+        v = D[i, 0]
+        for j in range(m):
+            for k in range(m):
+                E[k, j] += A[i, j] * np.sin(u * w[k])
+                F[k, j] += B[i, j] * np.sin(v * w[k])
+    return np.sum(np.sin(E)) + np.sum(F * F)
+
+
+def two_lengths(A, B, w, p, q, C):
+    """What one inner loop keeps, another one keeps too, whichever of them runs."""
+    P, Q = np.zeros((len(C), A.shape[1])), np.zeros((len(C), B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(len(C)):
+            x = w[j]
+            for k in range(p):
+                P[j, k] += x * A[i, k]
+            for k in range(q):
+                Q[j, k] += x * B[i, k]
+    return np.sum(np.sin(P)) + np.sum(Q * Q)
+
+
+def growing(A, B):
+    """In the first round nothing is added, and 1 / 0 is of no account."""
+    s = 0.0
+    for q in range(4):
+        scale = 1.0 / np.float64(q) if q else np.inf
+        for i in range(A.shape[0]):
+            for j in range(B.shape[1]):
+                t = 0.0
+                for k in range(q):
+                    t += A[i, k] * B[k, j] * scale
+                s += np.tanh(t)
+    return s
+
+
+def whole_numbers(M, A, B):
+    s = 0.0
+    for i in range(M.shape[0]):
+        for j in range(A.shape[1]):
+            t = np.float32(0.0)
+            for k in range(M.shape[1]):
+                t += np.float32(M[i, k]) * A[k, j]
+            u = 0.0
+            for k in range(M.shape[1]):
+                u += M[i, k] * B[k, j]
+            s += 1e9 * u + t
+    return s
+
+
+def forward_zero(B, w):
+    """0 times infinity is what Python makes of it, where a user multiplies."""
+    P, s = np.zeros((len(w), B.shape[0])), 1.0
+    for i in range(len(w)):
+        for j in range(B.shape[1]):
+            x = max(w[i] * s, 0.0)
+            s = 0.5 * s + 0.1
+            for k in range(B.shape[0]):
+                P[i, k] += x * B[k, j]
+    return P[0, 0]
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize(("function", "args", "wrt"), [
+    (read_twice, (R.normal(size=(4, 5)), R.normal(size=(4, 5)), R.normal(size=(4, 5)), R.normal(size=5)), (0, 1, 2, 3)),
+    (two_lengths, (R.normal(size=(4, 3)), R.normal(size=(4, 5)), R.normal(size=6), 0, 5, np.ones(4)), (0, 1, 2)),
+    (two_lengths, (R.normal(size=(4, 3)), R.normal(size=(4, 5)), R.normal(size=6), 3, 0, np.ones(4)), (0, 1, 2)),
+    (growing, (R.normal(size=(4, 3)), R.normal(size=(3, 5))), (0, 1)),
+    (whole_numbers, (2**25 + R.integers(-9, 9, (4, 3)), R.normal(size=(3, 5)).astype(np.float32), R.normal(size=(3, 5))),
+     (2,))])
+def test_the_numbers_of_the_loops(function, args, wrt, mode):
+    assert value_and_grad(function, wrt=wrt, mode=mode)(*args)[0] == pytest.approx(function(*args), rel=1e-11)
+    if mode == "python":
+        check_grads(function, args, wrt=wrt, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_infinity_times_zero_of_a_user(mode):
+    B, w = np.full((3, 4), np.inf), np.array([-1.0, 2.0])
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(forward_zero(B, w))
+    assert np.isnan(value_and_grad(forward_zero, wrt=(1,), mode=mode)(B, w)[0])
+
+
+def polynomial(A, B):
+    """Each line squares the last one."""
+    s = 0.0
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            t = 0.0
+            for k in range(A.shape[1]):
+                y = A[i, k] * B[k, j]
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                y = np.sin(y) * y
+                t += y
+            s += np.tanh(t)
+    return s
+
+
+def test_shared_parts_are_looked_at_once():
+    """Two to the twelfth times took minutes."""
+    check_grads(polynomial, (1.0 + R.random((3, 4)), 1.0 + R.random((4, 2))), wrt=(0, 1), mode="python")

@@ -30,7 +30,8 @@ _FEW = 64                                       # numbers of a matrix that BLAS 
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
 _PART = 64                                      # rows and columns of a part, at most
 _ALONE = 2**18                                  # multiplications that OpenBLAS does in one thread (its interface/gemm.c)
-_SHARED = 2**24                                 # and what is worth several
+_SHARED = 2**24                                 # and what is worth several,
+_WORTH = 2**26                                  # or is worth to wait for them
 
 _AS_IT_LIES, _TRANSPOSED, _CONJUGATE, _LOWER, _SCATTERED = (np.uint8(ord(c)) for c in "NTCL?")
 _byte = ir.IntType(8)
@@ -145,7 +146,7 @@ def in_parts(out, a, b, keep):
     nobody would expect it.
     """
     n, m, k = out.shape[0], out.shape[1], a.shape[1]
-    if n * m * k <= _ALONE or n * m * k > _SHARED:
+    if n * m * k <= _ALONE or n * m * k > _WORTH:
         matrix_matrix(out, a, b, keep)
         return
     if b.shape[0] != k or a.shape[0] != n or b.shape[1] != m:

@@ -28,6 +28,7 @@ from ..language.queries import is_addition, is_simple, is_store, is_whole, scala
 from .congruence import IMPURE
 
 FEW = 8                 # elements along an axis that loops add as fast
+MOST_FACTORS = 12       # of a product
 STEPS = (integer(1), integer(-1))
 Form = tuple[int, dict]
 
@@ -169,6 +170,7 @@ class Nest:
         self.changed, self.changed_here = core.written(loop.body), core.written(outer.loop.body)
         self.within = {where: defined_in(where.body) | {where.index, *(c.var for c in where.carries)}
                        for where in (loop, outer.loop, inner.loop)}
+        self.found: dict = {}           # what values depend on
 
     # -- what numbers depend on -------------------------------------------------------------------------------------
     def form(self, x: Atom) -> Form:
@@ -188,6 +190,11 @@ class Nest:
             return {x, self.loop.index} if shifted else {x}
         if x not in self.within[where]:
             return set()
+        if (x, where) not in self.found:
+            self.found[x, where] = self.depends_as_made(x, changed, where)
+        return self.found[x, where]
+
+    def depends_as_made(self, x: Var, changed: set, where: For) -> set | None:
         s = self.made.get(x)
         if s is None or isinstance(s, Load) and s.array in changed or isinstance(s, Let) and s.op in IMPURE:
             return None
@@ -233,10 +240,12 @@ class Nest:
         return sum(y is x for s in inner.body for y in core.operands(s)) + sum(c.next is x for c in inner.carries)
 
     def factors(self, value, dtype: str) -> tuple[list[Atom], bool] | None:
-        """The factors of a product, and whether it is negative; None if they are not all of one type."""
+        """The factors of a product, and whether it is negative; None if they are many, or not all of one type."""
         found: list[Atom] = []
         negative, waiting = False, [value]
         while waiting:
+            if len(found) + len(waiting) > MOST_FACTORS:
+                return None
             x = waiting.pop()
             s = self.made.get(x) if isinstance(x, Var) and x in self.within[self.inner.loop] else None
             if isinstance(s, Let) and s.op in ("mul", "neg"):
@@ -266,9 +275,14 @@ class Nest:
             else:
                 rows.append(x)
                 rows_of |= on
-        if not matrix or self.loop.index not in rows_of:
+        if self.loop.index not in rows_of or not self.is_matrix(matrix, free, summed):
             return None
         return Sum(site, free, summed, tuple(rows), tuple(matrix), tuple(rest), product[1])
+
+    def is_matrix(self, factors: list, *axes: Axis) -> bool:
+        """Whether the program has as many of these numbers in memory, so that a copy of them is none too many."""
+        places = [self.place(s) for x in factors if isinstance(s := self.made.get(x), Load)]
+        return any(on is not None and {x.loop.index for x in axes} <= on for on in places)
 
     def stored(self, s: Store) -> Sum | Addition | None:
         """A sum or an addition that a store is."""
@@ -297,6 +311,8 @@ class Nest:
         if all_of([self.known(x) for x in left]) != {down.loop.index, summed.loop.index} or all_of(
                 [self.known(x) for x in right]) != {across.loop.index, summed.loop.index}:
             return None
+        if not self.is_matrix(left, down, summed) or not self.is_matrix(right, across, summed):
+            return None
         return Product(s, down, across, summed, tuple(left), tuple(right), product[1])
 
     def addition(self, s: Store, over: Axis, along: Axis, by_rows: bool) -> Addition | None:
@@ -310,7 +326,8 @@ class Nest:
         if not kept or not known:
             return None
         at_once = all_of([self.known(x) for x in known]) == wanted
-        if not at_once and (by_rows or not all(self.without(x, along) for x in known)):
+        if by_rows and not (at_once and self.is_matrix(known, over, along)) or not at_once and not all(
+                self.without(x, along) for x in known) or over.goes_with and s.array.why != core.ADJOINT:
             return None
         return Addition(s, over, along, tuple(kept), tuple(known), product[1], by_rows, at_once)
 

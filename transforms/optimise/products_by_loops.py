@@ -23,7 +23,7 @@ the loops of a block add to cotangents, `a_bar[i, k] += t_bar * b[k, j]` and `b_
 end: the numbers `t_bar` are kept in rows, and two products add them. Blocks keep what waits near the processor, and small.
 
 A cotangent that is zero, as of what a branch leaves out, or of what lies beyond a triangle, multiplies nothing, not even an
-infinite number.
+infinite number. Of what is copied for it, the program has as much in memory before.
 """
 
 from __future__ import annotations
@@ -58,13 +58,21 @@ def multiply_by_blocks(function: Function) -> Function:
             return None                 # outer products, which wait in `outer_products.py`
         blocks = Blocks(s, facts)
         products = products_of(found[0][0]) if found else None
-        return blocks.at_once(found[0][0], products) if products else blocks.made(found) if found else None
+        if products and all(blocks.lie(found[0][0], p) for p in products):
+            return blocks.at_once(found[0][0], products)
+        return blocks.made(found) if found else None
     return replace(function, body=bottom_up(function.body, change))
 
 
 def does_more(s) -> bool:
     """Whether a statement, with those inside it, has an effect or a result."""
     return bool(core.defined(s)) or any(not is_simple(t) and not is_range(t) or is_store(t) for t in core.walk((s,)))
+
+
+def load_of(nest: Nest, factors) -> Load | None:
+    """The load that is all of a product; None if there is more, or less."""
+    s = nest.made.get(factors[0]) if len(factors) == 1 else None
+    return s if isinstance(s, Load) else None
 
 
 class Blocks:
@@ -77,6 +85,7 @@ class Blocks:
         self.begin, self.end, self.head, self.tail, self.inner = (Builder(facts) for _ in range(5))
         self.rows = Axis(loop, *ends(loop, facts))
         self.shared: dict = {}
+        self.numbers: dict = {}
         self.ends: dict = {}
         b = self.begin
         low, high = (loop.start, loop.stop) if self.step > 0 else (loop.stop, loop.start)
@@ -93,6 +102,12 @@ class Blocks:
         else:
             self.start, self.stop = ((b.iadd if self.step > 0 else b.isub)(loop.start, x) for x in (first, last))
         self.place = self.place_of(self.inner, loop.index)
+
+    def lie(self, nest: Nest, s: Product) -> bool:
+        """Whether what a product reads of the outermost loop need not be copied."""
+        sides = (s.left, s.down, s.summed), (s.right, s.summed, s.across)
+        return all(self.where_it_lies(nest, load_of(nest, factors), *axes) is not None
+                   for factors, *axes in sides if any(x.loop is self.loop for x in axes))
 
     def at_once(self, nest: Nest, products: list[Product]) -> list:
         """The statements that do what three loops did."""
@@ -193,22 +208,28 @@ class Blocks:
         return b.compare("lt", *(sum_of(b, composed(form, at)) for form in (one.low, one.high)))
 
     # -- known numbers ----------------------------------------------------------------------------------------------
-    def value(self, b: Builder, nest: Nest, x, indices: dict, where: For | None = None) -> Atom:
+    def value(self, b: Builder, nest: Nest, x, indices: dict, where: For | None = None, known: dict | None = None) -> Atom:
         """A number that is known outside a loop, for these indices: of the axes where that is the outermost one."""
         inside, at_axes = nest.within[where or self.loop], where is None
         if x in indices and not at_axes:
             return indices[x]
         if x not in inside:
             return x
+        known = {} if known is None else known
+        if x not in known:
+            known[x] = self.made_again(b, nest, x, indices, where, known)
+        return known[x]
+
+    def made_again(self, b: Builder, nest: Nest, x, indices: dict, where: For | None, known: dict) -> Atom:
         if x.dtype == "int64":
-            form = nest.form(x) if at_axes else self.facts.affine(x)
+            form = nest.form(x) if where is None else self.facts.affine(x)
             if form != (0, {x: 1}) or x in indices:
-                at = {v: indices[v] if v in indices else (0, {self.value(b, nest, v, indices, where): 1}) for v in form[1]}
+                at = {v: indices[v] if v in indices else self.value(b, nest, v, indices, where, known) for v in form[1]}
                 return sum_of(b, composed(form, {v: f if isinstance(f, tuple) else (0, {f: 1}) for v, f in at.items()}))
         s = nest.made[x]
         if isinstance(s, Load):
-            return b.load(s.array, tuple(self.value(b, nest, i, indices, where) for i in s.index), s.var.hint)
-        return b.let(s.op, *(self.value(b, nest, y, indices, where) for y in s.args), dtype=x.dtype, hint=x.hint)
+            return b.load(s.array, tuple(self.value(b, nest, i, indices, where, known) for i in s.index), s.var.hint)
+        return b.let(s.op, *(self.value(b, nest, y, indices, where, known) for y in s.args), dtype=x.dtype, hint=x.hint)
 
     def product(self, b: Builder, nest: Nest, factors, indices: dict) -> Atom:
         """The product of numbers that are known before the loop, for these indices of the axes."""
@@ -254,9 +275,13 @@ class Blocks:
         else:
             rows(b, lambda row: loops(row, n, lambda b, k: act(b, k[0]), loc=loc))
 
-    def where(self, b: Builder, cond: Callable, own: Arr, block) -> None:
+    def always(self, one: Axis) -> bool:
+        """Whether a loop is known to run."""
+        return not one.goes_with and self.facts.proven(combine(combine(one.high, one.low, -1), (1, {}), -1))
+
+    def where(self, b: Builder, cond: Callable, own: Arr, block, strict: bool = False) -> None:
         """Statements that touch what the loop touches, on a condition, unless it is all there."""
-        runs = Const(True, "bool") if self.there(block, own) else cond()
+        runs = Const(True, "bool") if not strict and self.there(block, own) else cond()
         if runs == Const(True, "bool"):
             b.stmts += block
         else:
@@ -269,13 +294,12 @@ class Blocks:
 
     def lies_by(self, nest: Nest, factors, index: Var) -> bool:
         """Whether numbers for the indices of an axis lie one after the other in memory."""
-        s = nest.made.get(factors[0])
-        return len(factors) == 1 and isinstance(s, Load) and index in (nest.known(s.index[-1]) or ())
+        s = load_of(nest, factors)
+        return s is not None and index in (nest.known(s.index[-1]) or ())
 
     def matrix_of(self, nest: Nest, factors, down: Axis, across: Axis, other: Axis, loc: Loc) -> Ref:
         """Known numbers for the indices of two axes, where another one has indices: where they lie, or in own memory."""
-        s = nest.made.get(factors[0]) if len(factors) == 1 else None
-        lies = self.where_it_lies(nest, s, down, across) if isinstance(s, Load) else None
+        lies = self.where_it_lies(nest, load_of(nest, factors), down, across)
         if lies is not None:
             return lies
         if self.lies_by(nest, factors, down.loop.index) and not self.lies_by(nest, factors, across.loop.index):
@@ -299,9 +323,9 @@ class Blocks:
         always = other is self.rows and (b is self.head or b is self.tail)
         self.where(b, lambda: Const(True, "bool") if always else self.runs(b, other), own, copy.stmts)
 
-    def where_it_lies(self, nest: Nest, s: Load | Store, down: Axis, across: Axis) -> Ref | None:
+    def where_it_lies(self, nest: Nest, s, down: Axis, across: Axis) -> Ref | None:
         """A matrix of which the two axes have each element, where it lies."""
-        if len(s.index) < 2 or nest.within[self.loop] & set(s.index[:-2]):
+        if not is_access(s) or len(s.index) < 2 or nest.within[self.loop] & set(s.index[:-2]):
             return None
         for rows, columns in ((down, across), (across, down)):
             if all(nest.form(i) == (0, {one.loop.index: 1}) and not one.goes_with and one.low == (0, {})
@@ -312,40 +336,49 @@ class Blocks:
 
     def named(self, nest: Nest, factors, what: str) -> str:
         """A name for memory that holds a product."""
-        s = nest.made.get(factors[0])
-        return f"{s.array.hint}_{what}" if len(factors) == 1 and isinstance(s, Load) else what
+        s = load_of(nest, factors)
+        return what if s is None else f"{s.array.hint}_{what}"
 
     def key(self, one: Axis) -> tuple:
         return tuple((constant, frozenset(terms.items())) for constant, terms in (one.low, one.high))
 
-    def signature(self, nest: Nest, factors, *axes: Axis) -> tuple:
-        """What is equal for equal numbers."""
+    def signature(self, nest: Nest, factors, *axes: Axis, where: For | None = None) -> tuple:
+        """What is equal for equal numbers, which are taken outside a loop."""
+        inside, known = nest.within[where or self.loop], {}
+
         def told(x):
+            """A value, by what is in no loop and the numbers of the axes; each of them by its own number."""
+            if x not in known:
+                known[x] = self.numbers.setdefault(parts(x), len(self.numbers))
+            return known[x]
+
+        def parts(x) -> tuple:
             for k, one in enumerate(axes):
                 if x is one.loop.index:
                     return "axis", k
-            s = nest.made.get(x) if x in nest.within[self.loop] else None
+            s = nest.made.get(x) if x in inside else None
             if s is None:
-                return x
-            if x.dtype == "int64" and x not in (form := nest.form(x))[1]:
+                return "value", x
+            if x.dtype == "int64" and x not in (form := nest.form(x) if where is None else self.facts.affine(x))[1]:
                 return form[0], frozenset((told(v), c) for v, c in form[1].items())
-            return ("load", s.array, *map(told, s.index)) if isinstance(s, Load) else (s.op, *map(told, s.args))
+            return ("load", s.array, *map(told, s.index)) if isinstance(s, Load) else (s.op, x.dtype, *map(told, s.args))
         return tuple(map(told, factors))
 
     # -- what becomes of sums and additions -------------------------------------------------------------------------
-    def one_by_one(self, nest: Nest, over: Axis, before: Builder, here: Builder, own: Arr, loc: Loc, do: Callable) -> None:
+    def one_by_one(self, nest: Nest, over: Axis, before: Builder, here: Builder, own: Arr, loc: Loc, do: Callable,
+                   strict: bool = False) -> None:
         """Statements for each index of one of the two loops: in the outer one, or in a loop of their own before it; where
-        the other one runs, unless all that they read is there."""
+        the other one runs, unless all that they read is there. strict: even then."""
         copy, other = Builder(self.facts), nest.inner if over is nest.outer else nest.outer
         if over is nest.outer:
             do(copy, over.loop.index)
-            self.where(here, lambda: self.runs(here, other, self.loop.index), own, copy.stmts)
+            self.where(here, lambda: self.runs(here, other, self.loop.index), own, copy.stmts, strict)
             return
         index, inside = Var(over.loop.index.hint, "int64"), Builder(self.facts)
         self.facts.number(index)
         self.facts.range[index] = self.facts.range[over.loop.index]
         do(copy, index)
-        self.where(inside, lambda: self.runs(inside, other, self.loop.index), own, copy.stmts)
+        self.where(inside, lambda: self.runs(inside, other, self.loop.index), own, copy.stmts, strict)
         start, stop = (sum_of(before, self.facts.affine(x)) for x in (over.loop.start, over.loop.stop))
         before.repeat(index, start, stop, inside.block(), over.loop.step, loc=loc, origin="array")
 
@@ -369,13 +402,13 @@ class Blocks:
             return b.let("neg", total, dtype=total.dtype) if s.negative else total
 
         if isinstance(site, Store):
-            target, places = site.array, site.index
+            target, places, strict = site.array, site.index, bool(s.rest) and not self.always(s.summed)
             self.one_by_one(nest, s.free, before, here, product, loc, lambda b, index: b.write(target, tuple(
-                self.here(b, nest, i, {s.free.loop.index: index}) for i in places), value(b, index), True, loc))
+                self.here(b, nest, i, {s.free.loop.index: index}) for i in places), value(b, index), True, loc), strict)
             return {}
         added = Builder(self.facts)
         total = value(added, s.free.loop.index)
-        if not self.there(added.stmts, product):
+        if s.rest and not self.always(s.summed) or not self.there(added.stmts, product):
             found, total = total, Var(hint, product.dtype)
             cond = self.runs(here, s.summed, self.loop.index)
             here.branch(cond, added.block(), (), (Merge(total, found, Const(0.0, product.dtype)),), loc)
@@ -396,8 +429,9 @@ class Blocks:
 
     def kept(self, nest: Nest, over: Axis, factors, negative: bool, before: Builder, here: Builder, loc: Loc) -> Arr:
         """Rows of what each iteration of a block computes, for each index of a loop; zeros where it computes nothing."""
-        same = factors if over is nest.outer else (self.signature(nest, factors, over), *self.key(over))
-        key = ("kept", nest.outer.loop, same, negative)
+        other = nest.inner if over is nest.outer else nest.outer
+        same = factors if over is nest.outer else self.signature(nest, factors, over, where=nest.outer.loop)
+        key = ("kept", nest.outer.loop, same, *self.key(over), *self.key(other), negative)
         if key in self.shared:
             return self.shared[key]
         dtype, hint = factors[0].dtype, factors[0].hint if isinstance(factors[0], Var) else "kept"
@@ -417,7 +451,8 @@ class Blocks:
         part = Arr(f"{s.site.array.hint}_rows", kept.dtype, (self.size, self.length(s.along)))
         known = self.matrix_of(nest, s.known, s.over, s.along, self.rows, loc)
         self.tail.make(part, None, loc)
-        self.tail.add(Call((part,), "multiples", (Ref(kept), known), loc=loc))
+        self.tail.add(Call((part,), "multiples" if s.site.array.why == core.ADJOINT else "block_product", (
+            Ref(kept), known), loc=loc))
         turned = s.along.loop.index not in (nest.known(s.site.index[-1]) or ())
         self.each_row(self.tail, s.along, s.over, part, turned, loc, lambda b, place, at, k: b.write(s.site.array, tuple(
             self.value(b, nest, i, at) for i in s.site.index), b.load(part, (place, k)), True, loc))
@@ -425,15 +460,16 @@ class Blocks:
     def add_matrix(self, nest: Nest, s: Addition, kept: Arr, rows: Ref, loc: Loc) -> None:
         """What a block adds to a matrix that all of them add to."""
         lies = self.where_it_lies(nest, s.site, s.over, s.along)
+        op = "add_multiples" if s.site.array.why == core.ADJOINT else "add_block_product"
         if lies is not None:
-            self.tail.add(Call((lies,), "add_multiples", (Ref(kept, (), True), rows), loc=loc))
+            self.tail.add(Call((lies,), op, (Ref(kept, (), True), rows), loc=loc))
             return
         turned = s.over.loop.index in (nest.known(s.site.index[-1]) or ())
         down, across = (s.along, s.over) if turned else (s.over, s.along)
         total = Arr(f"{s.site.array.hint}_sum", kept.dtype, tuple(map(self.length, (down, across))), core.ADJOINT)
         own = self.home(down, across) is self.head
         (self.head if own else self.begin).make(total, Const(0.0, kept.dtype), loc)
-        self.tail.add(Call((Ref(total, (), turned),), "add_multiples", (Ref(kept, (), True), rows), loc=loc))
+        self.tail.add(Call((Ref(total, (), turned),), op, (Ref(kept, (), True), rows), loc=loc))
         self.add_all(self.tail if own else self.end, nest, s.site, (down, across, self.rows), total)
 
 
