@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import check_grads, value_and_grad
 
-from .support import program_beside_python, with_places_checked
+from .support import beside_python, program_beside_python, with_places_checked
 
 SUMS = ["for j in range(n):\n    s += a[j] * w[j]", "for j in range(n):\n    s += np.sin(a[j]) * a[n - 1 - j]",
         "s += np.sum(a * a)", "s += a[k % n] ** 2", ""]
@@ -86,3 +86,65 @@ def test_which(function, tape):
     assert gradient(*args)[0] == pytest.approx(function(*args))
     assert ("a_tape[" in gradient.source) == tape
     check_grads(function, args, wrt=(0, 1), mode="python")
+
+
+def of_a_user(a, m):
+    """An array of the program's own that holds the same in some places, and other things in others."""
+    a = a.copy()
+    n = len(a)
+    T, U = np.ones(n), np.zeros((4, n))
+    for k in range(m):
+        old = a.copy()
+        for j in range(1, n - 1):
+            T[j] = a[j]
+            U[k, j] = a[j]
+            a[j] = 0.5 * old[j] + 0.2 * old[j - 1]
+    return np.sum(T * T) + np.sum(a * a) + np.sum(U * U)
+
+
+def in_a_branch(a, m):
+    a = a.copy()
+    n = len(a)
+    T = np.ones(n)
+    if m > 1:
+        old = a.copy()
+        for j in range(1, n - 1):
+            T[j] = a[j]
+            a[j] = 0.5 * old[j] + 0.2 * old[j - 1]
+    return np.sum(T * T) + np.sum(a * a)
+
+
+def shrinking(a, m):
+    """Some places hold what they held in an earlier round."""
+    a = a.copy()
+    n = len(a)
+    T = np.empty(n)
+    for j in range(n):
+        T[j] = 0.0
+    for k in range(m):
+        old = a.copy()
+        for j in range(n - k):
+            T[j] = a[j]
+            a[j] = 0.5 * old[j] * a[j] + 0.2 * old[j - 1]
+    return np.sum(T * T) + np.sum(a * a)
+
+
+def kept_twice(a, m):
+    n = len(a)
+    a, old, T = a.copy(), np.zeros((4, n)), np.zeros((4, n))
+    for k in range(m):
+        for i in range(n):
+            old[k, i] = a[i]
+        for j in range(1, n - 1):
+            T[k, j] = a[j]
+            a[j] = old[k, j] * np.sin(a[j])
+    return np.sum(T * T) + np.sum(old) + np.sum(a * a)
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize("function", [of_a_user, in_a_branch, shrinking, kept_twice])
+def test_arrays_of_the_program(function, mode):
+    gradient = value_and_grad(function, wrt=(0,), mode=mode)
+    for m in (0, 1, 3):
+        wrong = beside_python(function, gradient, [np.linspace(0.3, 0.9, 5)], (m,), wrt=(0,))
+        assert not wrong, wrong

@@ -14,7 +14,8 @@
             a_bar[j] += a_tape[k, j]
 
 So where a program keeps its state (`old = a.copy()`), changes it in place, and both are needed: what each element was before
-it was overwritten is an element of the copy, if nothing has written it in between.
+it was overwritten is an element of the copy, if nothing has written it in between. Each iteration has its own part of both,
+and what a tape does not hold, nothing reads.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..language import core
 from ..language.core import Arr, Atom, For, Function, Load, Store, Var, array_of
 from ..language.motion import Touches, facts_of
 from ..language.names import defined_in
-from ..language.queries import acting, is_allocation, is_assignment, is_load, is_range, is_store, is_whole
+from ..language.queries import acting, is_allocation, is_assignment, is_load, is_loop, is_range, is_store, is_whole
 from ..language.rewrite import top_down
 from .dead_zeros import fills
 
@@ -44,26 +45,38 @@ def read_copies(function: Function) -> Function:
     outside = {*function.params, *function.returns}
     stored: dict[Arr, list] = {}
     for s in core.walk(function.body):
-        for a in {array_of(x) for x in core.results(s) if isinstance(array_of(x), Arr)} if not is_allocation(s) else ():
+        for a in {array_of(x) for x in core.results(s) if isinstance(array_of(x), Arr)}:
             stored.setdefault(a, []).append(s)
-    once = {a for a, by in stored.items() if len(by) == 1 and is_assignment(by[0]) and a not in outside}
+    allocs: dict[Arr, list] = {}
+    for s in core.walk(function.body):
+        if is_allocation(s):
+            allocs.setdefault(s.array, []).append(s.fill)
+    once = {a for a, by in stored.items() if a not in outside and len(by) == 1 and is_assignment(by[0])
+            and allocs.get(a) == [None]}
     if len(once) < 2:
         return function
     facts, touches = facts_of(function), Touches()
     gone: dict[Arr, Arr] = {}
+    made: dict[Arr, tuple] = {}         # the block that allocates an array, and the loops around it
 
-    def visit(block) -> None:
+    def visit(block, loops: tuple) -> None:
+        made.update((s.array, (block, loops)) for s in block if is_allocation(s) and s.array in once)
         for k, s in enumerate(block):
             for inner in core.sub_blocks(s):
-                visit(inner)
+                visit(inner, (*loops, s) if is_loop(s) else loops)
             for copy in copies(s, once, facts):
                 for t in block[k + 1:]:
                     if is_range(t):
-                        gone.update((tape, copy.kept) for tape in repeated(t, copy, once) if tape not in gone and not any(
-                            tape in touches[u].names for u in block[k:] if u is not t))
+                        gone.update((tape, copy.kept) for tape in repeated(t, copy, once) if tape not in gone and each_once(
+                            tape, copy, loops) and not any(tape in touches[u].names for u in block[k:] if u is not t))
                     if {copy.source, copy.kept} & touches[t].writes:
                         break
-    visit(function.body)
+
+    def each_once(tape: Arr, copy: Copy, loops: tuple) -> bool:
+        """Whether both are allocated in one block, and each iteration from there on writes elements of its own."""
+        at, around = made[tape]
+        return made[copy.kept][0] is at and all(is_range(x) and x.index in copy.prefix for x in loops[len(around):])
+    visit(function.body, ())
     gone = {tape: kept for tape, kept in gone.items() if kept not in gone and tape not in gone.values()}
 
     def change(s):
