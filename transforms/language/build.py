@@ -313,4 +313,16 @@ def loops(builder: Builder, shape, body, position: int = 0, index=(), loc: Loc =
         builder.forget(a)
 
 
-__all__ = ["Builder", "as_int", "headed", "integer", "located", "loops", "trips"]
+def sum_of(builder: Builder, form) -> Atom:
+    """An integer of which the constant, and the variables with their coefficients, are known, computed."""
+    constant, terms = form
+    total: Atom = ZERO
+    for v, c in sorted(terms.items(), key=lambda term: term[1] < 0):
+        if total == ZERO and c > 0:
+            total = builder.imul(v, c)
+        else:
+            total = builder.iadd(total, builder.imul(v, c)) if c > 0 else builder.isub(total, builder.imul(v, -c))
+    return builder.iadd(total, constant) if constant else total
+
+
+__all__ = ["Builder", "as_int", "headed", "integer", "located", "loops", "sum_of", "trips"]

@@ -333,4 +333,13 @@ def combine(left, right, factor: int):
     return constant, terms
 
 
-__all__ = ["NEAR", "ORDERS", "Facts", "combine", "integer"]
+def composed(form, at: dict):
+    """A sum with other sums for some of its variables."""
+    total = (form[0], {v: c for v, c in form[1].items() if v not in at})
+    for v, c in form[1].items():
+        if v in at:
+            total = combine(total, at[v], c)
+    return total
+
+
+__all__ = ["NEAR", "ORDERS", "Facts", "combine", "composed", "integer"]

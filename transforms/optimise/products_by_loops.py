@@ -33,11 +33,12 @@ from dataclasses import replace
 from functools import reduce
 
 from ..language import core
-from ..language.build import Builder, integer, loops
+from ..language.build import Builder, integer, loops, sum_of
 from ..language.core import Arr, Atom, Call, Carry, Const, For, Function, Load, Loc, Merge, Ref, Store, Var
-from ..language.facts import Facts, combine
+from ..language.facts import Facts, combine, composed
 from ..language.motion import facts_of, in_range
-from ..language.queries import is_access, is_check, is_range, is_simple, is_store, is_whole, operation
+from ..language.names import defined_in
+from ..language.queries import is_access, is_check, is_loop, is_range, is_simple, is_store, is_whole, operation
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .contractions import STEPS, Addition, Axis, Form, Nest, Product, Sum, ends, found_in, is_few, products_of
@@ -48,6 +49,7 @@ MOST_ROWS = 64          # in a block: BLAS gains little by more
 def multiply_by_blocks(function: Function) -> Function:
     """The program whose loops leave such products to BLAS."""
     facts = facts_of(function)
+    sizes: set = set()
 
     def change(s) -> list | None:
         if not is_whole(s) or s.step not in STEPS or s.checkpoint is not None or is_few(s, facts) or any(
@@ -60,8 +62,29 @@ def multiply_by_blocks(function: Function) -> Function:
         products = products_of(found[0][0]) if found else None
         if products and all(blocks.lie(found[0][0], p) for p in products):
             return blocks.at_once(found[0][0], products)
-        return blocks.made(found) if found else None
-    return replace(function, body=bottom_up(function.body, change))
+        made = blocks.made(found) if found else None
+        sizes.update(t for t in blocks.begin.stmts if operation(t) and t.var.dtype == "int64")
+        return made
+    body = bottom_up(function.body, change)
+    return replace(function, body=outside_of_loops(body, sizes) if sizes else body)
+
+
+def outside_of_loops(block, sizes: set) -> tuple:
+    """The block with those of the sizes before its loops that do not change in them, so that memory can be, too."""
+    out: list = []
+    for s in block:
+        s = core.with_blocks(s, lambda inner: outside_of_loops(inner, sizes))
+        if is_loop(s):
+            inside = defined_in(s.body) | set(core.bound_inside(s))
+            moved: list = []
+            for t in s.body:
+                if t in sizes and not inside & set(t.args):
+                    moved.append(t)
+                    inside.discard(t.var)
+            out += moved
+            s = replace(s, body=tuple(t for t in s.body if t not in moved)) if moved else s
+        out.append(s)
+    return tuple(out)
 
 
 def does_more(s) -> bool:
@@ -471,27 +494,6 @@ class Blocks:
         (self.head if own else self.begin).make(total, Const(0.0, kept.dtype), loc)
         self.tail.add(Call((Ref(total, (), turned),), op, (Ref(kept, (), True), rows), loc=loc))
         self.add_all(self.tail if own else self.end, nest, s.site, (down, across, self.rows), total)
-
-
-def composed(form: Form, at: dict) -> Form:
-    """A sum with other sums for some of its variables."""
-    total: Form = (form[0], {v: c for v, c in form[1].items() if v not in at})
-    for v, c in form[1].items():
-        if v in at:
-            total = combine(total, at[v], c)
-    return total
-
-
-def sum_of(b: Builder, form: Form) -> Atom:
-    """An integer, computed."""
-    constant, terms = form
-    total: Atom = integer(0)
-    for v, c in sorted(terms.items(), key=lambda term: term[1] < 0):
-        if total == integer(0) and c > 0:
-            total = b.imul(v, c)
-        else:
-            total = b.iadd(total, b.imul(v, c)) if c > 0 else b.isub(total, b.imul(v, -c))
-    return b.iadd(total, constant) if constant else total
 
 
 __all__ = ["multiply_by_blocks"]
