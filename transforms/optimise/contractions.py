@@ -170,6 +170,7 @@ class Nest:
         self.changed, self.changed_here = core.written(loop.body), core.written(outer.loop.body)
         self.within = {where: defined_in(where.body) | {where.index, *(c.var for c in where.carries)}
                        for where in (loop, outer.loop, inner.loop)}
+        self.added = only_added_to(outer.loop)
         self.found: dict = {}           # what values depend on
 
     # -- what numbers depend on -------------------------------------------------------------------------------------
@@ -292,7 +293,7 @@ class Nest:
         pairs = ((self.outer, self.inner), (self.inner, self.outer))
         for one, other in pairs:
             if one.loop.index in on and other.loop.index not in on:
-                found = self.sum_of(s, s.value, one, other) if s.array in only_added_to(self.outer.loop) else None
+                found = self.sum_of(s, s.value, one, other) if s.array in self.added else None
                 return found or (self.addition(s, other, one, True) if self.loop.index in on else None)
         if on == self.indices - {self.loop.index}:
             return next(filter(None, (self.addition(s, *pair, False) for pair in pairs)), None)

@@ -33,7 +33,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ..language import core
-from ..language.build import Builder, integer, loops, sum_of
+from ..language.build import Builder, integer, loops, sum_of, trips
 from ..language.core import Arr, Atom, Call, Carry, Const, For, Function, Load, Loc, Merge, Ref, Store, Var
 from ..language.facts import Facts, combine, composed
 from ..language.motion import facts_of, in_range
@@ -56,13 +56,14 @@ def multiply_by_blocks(function: Function) -> Function:
                 is_check(t) or operation(t) == "wrap_index" for t in core.walk(s.body)):
             return None
         found = found_in(s, facts)
-        if s.origin == "reverse" and not any(isinstance(t, Sum) or t.by_rows for _, sites in found for t in sites):
-            return None                 # outer products, which wait in `outer_products.py`
-        blocks = Blocks(s, facts)
-        products = products_of(found[0][0]) if found else None
-        if products and all(blocks.lie(found[0][0], p) for p in products):
-            return blocks.at_once(found[0][0], products)
-        made = blocks.made(found) if found else None
+        if not found or s.origin == "reverse" and not any(
+                isinstance(t, Sum) or t.by_rows for _, sites in found for t in sites):
+            return None                 # outer products wait in `outer_products.py`
+        blocks, nest = Blocks(s, facts), found[0][0]
+        products = products_of(nest)
+        if products and all(blocks.lie(nest, p) for p in products):
+            return blocks.at_once(nest, products)
+        made = blocks.made(found)
         sizes.update(t for t in blocks.begin.stmts if operation(t) and t.var.dtype == "int64")
         return made
     body = bottom_up(function.body, change)
@@ -111,8 +112,7 @@ class Blocks:
         self.numbers: dict = {}
         self.ends: dict = {}
         b = self.begin
-        low, high = (loop.start, loop.stop) if self.step > 0 else (loop.stop, loop.start)
-        self.count = b.imax(b.isub(high, low), 0)
+        self.count = trips(b, loop.start, loop.stop, self.step)
         self.number = b.let("floordiv", b.iadd(self.count, MOST_ROWS - 1), integer(MOST_ROWS), dtype="int64", hint="blocks")
         some = b.imax(self.number, 1)
         self.size = b.let("floordiv", b.isub(b.iadd(self.count, some), 1), some, dtype="int64", hint="size")
@@ -183,8 +183,10 @@ class Blocks:
             for nest, sites in found:
                 if nest.inner.loop is t:
                     for s in sites:
-                        results |= self.sum(nest, s, before, here) if isinstance(s, Sum) else self.addition(
-                            nest, s, before, here)
+                        if isinstance(s, Sum):
+                            results |= self.sum(nest, s, before, here)
+                        else:
+                            self.addition(nest, s, before, here)
                     gone = {s.site for s in sites}
                     t = replace(t, carries=tuple(c for c in t.carries if c not in gone),
                                 body=tuple(s for s in t.body if s not in gone))
@@ -193,6 +195,13 @@ class Blocks:
         return [*before.stmts, *([made] if does_more(made) else [])]
 
     # -- indices ----------------------------------------------------------------------------------------------------
+    def another(self, index: Var) -> Var:
+        """An index for another loop over the same range."""
+        made = Var(index.hint, "int64")
+        self.facts.number(made)
+        self.facts.range[made] = self.facts.range[index]
+        return made
+
     def place_of(self, b: Builder, index: Var) -> Atom:
         return b.isub(index, self.start) if self.step > 0 else b.isub(self.start, index)
 
@@ -227,7 +236,7 @@ class Blocks:
 
     def runs(self, b: Builder, one: Axis, row: Var | None = None) -> Atom:
         """Whether an axis has indices, in a row."""
-        at: dict = {self.loop.index: (0, {row: 1})}
+        at = {} if row is None else {self.loop.index: (0, {row: 1})}
         return b.compare("lt", *(sum_of(b, composed(form, at)) for form in (one.low, one.high)))
 
     # -- known numbers ----------------------------------------------------------------------------------------------
@@ -279,9 +288,7 @@ class Blocks:
     def each_row(self, b: Builder, along: Axis, over: Axis, own: Arr, turned: bool, loc: Loc, do: Callable) -> None:
         """Loops over the rows of a block, the outer ones unless `turned`, and an axis, which `do` something, where the other
         axis has indices: given the row, the indices of both axes and the number of the second one."""
-        index = Var(self.loop.index.hint, "int64")
-        self.facts.number(index)
-        self.facts.range[index] = self.facts.range[self.loop.index]
+        index = self.another(self.loop.index)
 
         def act(inside: Builder, k: Atom) -> None:
             copy = Builder(self.facts)
@@ -392,16 +399,13 @@ class Blocks:
                    strict: bool = False) -> None:
         """Statements for each index of one of the two loops: in the outer one, or in a loop of their own before it; where
         the other one runs, unless all that they read is there. strict: even then."""
-        copy, other = Builder(self.facts), nest.inner if over is nest.outer else nest.outer
-        if over is nest.outer:
-            do(copy, over.loop.index)
-            self.where(here, lambda: self.runs(here, other, self.loop.index), own, copy.stmts, strict)
-            return
-        index, inside = Var(over.loop.index.hint, "int64"), Builder(self.facts)
-        self.facts.number(index)
-        self.facts.range[index] = self.facts.range[over.loop.index]
+        outside = over is nest.outer
+        index, other = (over.loop.index, nest.inner) if outside else (self.another(over.loop.index), nest.outer)
+        copy, inside = Builder(self.facts), here if outside else Builder(self.facts)
         do(copy, index)
         self.where(inside, lambda: self.runs(inside, other, self.loop.index), own, copy.stmts, strict)
+        if outside:
+            return
         start, stop = (sum_of(before, self.facts.affine(x)) for x in (over.loop.start, over.loop.stop))
         before.repeat(index, start, stop, inside.block(), over.loop.step, loc=loc, origin="array")
 
@@ -423,7 +427,6 @@ class Blocks:
             for x in s.rest:
                 total = b.let("mul", total, self.here(b, nest, x, {s.free.loop.index: index}), dtype=x.dtype)
             return b.let("neg", total, dtype=total.dtype) if s.negative else total
-
         if isinstance(site, Store):
             target, places, strict = site.array, site.index, bool(s.rest) and not self.always(s.summed)
             self.one_by_one(nest, s.free, before, here, product, loc, lambda b, index: b.write(target, tuple(
@@ -439,16 +442,14 @@ class Blocks:
             here.stmts += added.stmts
         return {site.result: here.let("sum", site.init, total, dtype=product.dtype, hint=hint)}
 
-    def addition(self, nest: Nest, s: Addition, before: Builder, here: Builder) -> dict:
+    def addition(self, nest: Nest, s: Addition, before: Builder, here: Builder) -> None:
         """Keeps what an iteration computes, to be added behind its block."""
-        loc = s.site.loc
-        kept = self.kept(nest, s.over, s.kept, s.negative, before, here, loc)
+        kept = self.kept(nest, s.over, s.kept, s.negative, before, here, loc := s.site.loc)
         if s.by_rows:
             self.add_rows(nest, s, kept, loc)
         else:
             self.add_matrix(nest, s, kept, self.rows_of(nest, s.known, s.along, s.over, loc) if s.at_once else Ref(
                 self.kept(nest, s.along, s.known, False, before, here, loc)), loc)
-        return {}
 
     def kept(self, nest: Nest, over: Axis, factors, negative: bool, before: Builder, here: Builder, loc: Loc) -> Arr:
         """Rows of what each iteration of a block computes, for each index of a loop; zeros where it computes nothing."""

@@ -44,11 +44,10 @@ def read_copies(function: Function) -> Function:
     """The program without tapes that hold what its copies hold."""
     outside = {*function.params, *function.returns}
     stored: dict[Arr, list] = {}
+    allocs: dict[Arr, list] = {}
     for s in core.walk(function.body):
         for a in {array_of(x) for x in core.results(s) if isinstance(array_of(x), Arr)}:
             stored.setdefault(a, []).append(s)
-    allocs: dict[Arr, list] = {}
-    for s in core.walk(function.body):
         if is_allocation(s):
             allocs.setdefault(s.array, []).append(s.fill)
     once = {a for a, by in stored.items() if a not in outside and len(by) == 1 and is_assignment(by[0])
