@@ -21,7 +21,8 @@ TERMS = ["A[i, k] * B[k, j]", "A[i, k] * B[j, k]", "A[k, i] * B[k, j] * w[k]", "
          "0.5 * A[i, k] * B[k, j] * np.tanh(s)"]
 AFTER = ["s += np.tanh(t)", "D[i, j] = np.sin(t)", "z[j] += t * w[i]", "if t > 0.4:\n    s += np.sin(t)",
          "s = 0.9 * s + 0.01 * t", "D[j, i] += t", "if w[j] > 0.5:\n    s += np.cos(t) * A[i, j]",
-         "s += max(t, 0.3) * C[j, i]", "B[j, i] = 0.9 * B[j, i]", "if j > i:\n    continue\ns += t"]
+         "s += max(t, 0.3) * C[j, i]", "B[j, i] = 0.9 * B[j, i]", "if j > i:\n    continue\ns += t",
+         "s += t * w[int(9 * w[j]) - 4]", "z[int(3 * w[i])] += 0.1 / (t * t - 0.01)"]
 STORES = ["D[i, j] += {}", "D[j, i] -= {}", "z[j] += {}", "D[k, j] += {}", "E[i, k] += {}", "E[j, k] += {} * np.cos(w[j])"]
 ORDERS = ["ijk", "ikj", "jik", "kij", "kji", "jki"]
 

@@ -32,6 +32,7 @@ from .optimise.masked_loops import guard_masked
 from .optimise.merged_axes import separate_axes
 from .optimise.outer_products import multiply_at_once
 from .optimise.parallel import hoist_from_sequential
+from .optimise.private_arrays import make_inside
 from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
 from .optimise.products_by_loops import multiply_by_blocks
@@ -57,6 +58,7 @@ def before(facts) -> tuple[Pass, ...]:
         Pass(name_equal_sizes, given={"sums": False}),
         Pass(without_cancelled_shifts),
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
+        Pass(make_inside, given={"facts": facts}),
         Pass(assign_after, given={"facts": facts}),
         Pass(guard_masked, given={"facts": facts}),
         Pass(choose_stores, given={"facts": facts}),

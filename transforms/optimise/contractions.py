@@ -21,11 +21,13 @@ from dataclasses import dataclass
 
 from ..language import core
 from ..language.build import Builder, integer, trips
-from ..language.core import Arr, Atom, Carry, Const, For, Let, Load, Store, Var, array_of
+from ..language.core import Arr, Atom, Call, Carry, Const, For, Let, Load, Store, Var, array_of
 from ..language.facts import Facts, combine
 from ..language.names import defined_in
 from ..language.queries import is_addition, is_simple, is_store, is_whole, scalars
+from ..language.units import checks
 from .congruence import IMPURE
+from .simplify import MAY_RAISE
 
 FEW = 8                 # elements along an axis that loops add as fast
 MOST_FACTORS = 12       # of a product
@@ -97,12 +99,17 @@ def products_of(nest: Nest) -> list[Product] | None:
     axes = Axis(nest.loop, *ends(nest.loop, nest.facts)), nest.outer, nest.inner
     stores = [s for s in nest.inner.loop.body if is_store(s)]
     used = only_added_to(nest.loop)
-    if any(x.goes_with or x.shift for x in axes) or any(x.carries for x in loops) or not all(
+    if nest.checked or any(x.goes_with or x.shift for x in axes) or any(x.carries for x in loops) or not all(
             is_simple(s) and not is_store(s) or s in loops for x in loops[:2] for s in x.body) or not all(
                 is_addition(s) and s.array in used for s in stores):
         return None
     found = [nest.product_of(s, axes) for s in stores]
     return [x for x in found if x is not None] if None not in found else None
+
+
+def raises(s) -> bool:
+    """Whether a statement may raise an error."""
+    return checks(s) or isinstance(s, (Let, Call)) and s.op in MAY_RAISE
 
 
 def found_in(loop: For, facts: Facts) -> list[tuple[Nest, list[Sum | Addition]]]:
@@ -111,12 +118,12 @@ def found_in(loop: For, facts: Facts) -> list[tuple[Nest, list[Sum | Addition]]]
              if is_candidate(inner, facts) and all(map(is_simple, inner.body))]
     if not pairs:
         return []
-    within, used = defined_in(loop.body) | {loop.index}, only_added_to(loop)
+    within, used, checked = defined_in(loop.body) | {loop.index}, only_added_to(loop), any(map(raises, core.walk(loop.body)))
     found = []
     for outer, inner in pairs:
         one, other = axis(outer, loop, within, facts), axis(inner, loop, within, facts)
         if one is not None and other is not None and not (one.goes_with and other.goes_with):
-            nest = Nest(loop, one, other, facts)
+            nest = Nest(loop, one, other, facts, checked)
             sites = [s for s in nest.sites() if isinstance(s, Sum) or s.site.array in used]
             found += [(nest, sites)] if sites else []
     return found
@@ -161,10 +168,11 @@ def only_added_to(loop: For) -> set[Arr]:
 
 
 class Nest:
-    """Two loops in a third, and what their numbers depend on. Its index and theirs, shifted, stand for the three axes."""
+    """Two loops in a third, and what their numbers depend on. Its index and theirs, shifted, stand for the three axes.
+    checked: whether there are errors, which must come where they would, and before what they keep from being computed."""
 
-    def __init__(self, loop: For, outer: Axis, inner: Axis, facts: Facts):
-        self.loop, self.outer, self.inner, self.facts = loop, outer, inner, facts
+    def __init__(self, loop: For, outer: Axis, inner: Axis, facts: Facts, checked: bool = False):
+        self.loop, self.outer, self.inner, self.facts, self.checked = loop, outer, inner, facts, checked
         self.made = scalars(core.walk(loop.body))
         self.indices = {loop.index, outer.loop.index, inner.loop.index}
         self.changed, self.changed_here = core.written(loop.body), core.written(outer.loop.body)
@@ -197,7 +205,8 @@ class Nest:
 
     def depends_as_made(self, x: Var, changed: set, where: For) -> set | None:
         s = self.made.get(x)
-        if s is None or isinstance(s, Load) and s.array in changed or isinstance(s, Let) and s.op in IMPURE:
+        if s is None or isinstance(s, Load) and s.array in changed or isinstance(s, Let) and (
+                s.op in IMPURE or raises(s) or self.checked and s.op in ("floordiv", "mod")):
             return None
         if x.dtype == "int64" and x not in (terms := self.form(x)[1]):
             parts = [{v} if v in self.indices else self.depends(v, changed, where) for v in terms]
@@ -339,4 +348,5 @@ def all_of(parts: list[set | None]) -> set | None:
     return set().union(*known) if len(known) == len(parts) else None
 
 
-__all__ = ["STEPS", "Addition", "Axis", "Form", "Nest", "Product", "Sum", "ends", "found_in", "is_few", "products_of"]
+__all__ = ["STEPS", "Addition", "Axis", "Form", "Nest", "Product", "Sum", "ends", "found_in", "is_few", "products_of",
+           "raises"]

@@ -38,10 +38,10 @@ from ..language.core import Arr, Atom, Call, Carry, Const, For, Function, Load, 
 from ..language.facts import Facts, combine, composed
 from ..language.motion import facts_of, in_range
 from ..language.names import defined_in
-from ..language.queries import is_access, is_check, is_loop, is_range, is_simple, is_store, is_whole, operation
+from ..language.queries import is_access, is_loop, is_range, is_simple, is_store, is_whole, operation
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
-from .contractions import STEPS, Addition, Axis, Form, Nest, Product, Sum, ends, found_in, is_few, products_of
+from .contractions import STEPS, Addition, Axis, Form, Nest, Product, Sum, ends, found_in, is_few, products_of, raises
 
 MOST_ROWS = 64          # in a block: BLAS gains little by more
 
@@ -52,8 +52,7 @@ def multiply_by_blocks(function: Function) -> Function:
     sizes: set = set()
 
     def change(s) -> list | None:
-        if not is_whole(s) or s.step not in STEPS or s.checkpoint is not None or is_few(s, facts) or any(
-                is_check(t) or operation(t) == "wrap_index" for t in core.walk(s.body)):
+        if not is_whole(s) or s.step not in STEPS or s.checkpoint is not None or is_few(s, facts):
             return None
         found = found_in(s, facts)
         if not found or s.origin == "reverse" and not any(
@@ -90,7 +89,8 @@ def outside_of_loops(block, sizes: set) -> tuple:
 
 def does_more(s) -> bool:
     """Whether a statement, with those inside it, has an effect or a result."""
-    return bool(core.defined(s)) or any(not is_simple(t) and not is_range(t) or is_store(t) for t in core.walk((s,)))
+    return bool(core.defined(s)) or any(not is_simple(t) and not is_range(t) or is_store(t) or raises(t)
+                                        for t in core.walk((s,)))
 
 
 def load_of(nest: Nest, factors) -> Load | None:
