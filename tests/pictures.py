@@ -107,7 +107,7 @@ class Reader:
 
     def let(self, op: str, *args, hint: str = "v"):
         kind = OPS[op].kind
-        dtype = "bool" if kind in ("compare", "logic", "bool") else args[0].dtype if kind == "same" else "float64"
+        dtype = "bool" if kind in ("compare", "logic", "bool") else args[0].dtype if kind in ("same", "int64") else "float64"
         var = Var(hint, dtype)
         self.stmts.append(Let(var, op, args))
         return var
@@ -133,7 +133,7 @@ class Reader:
                 var = Var(name if hint == "v" else hint, array.dtype)
                 self.stmts.append(Load(var, array, self.index(node)))
                 return var
-            case ast.Call(func=ast.Name(id="min" | "max" as op), args=args):
+            case ast.Call(func=ast.Name(id="min" | "max" | "wrap_index" as op), args=args):
                 return self.let(op, *map(self.value, args), hint=hint)
             case ast.Call(func=func, args=args):
                 op = "sum" if func.attr == "add" else func.attr
@@ -236,7 +236,7 @@ def integer_parts(node) -> list:
     match node:
         case ast.Subscript(slice=part):
             return [part]
-        case ast.Call(func=ast.Name(id="range"), args=args):
+        case ast.Call(func=ast.Name(id="range" | "wrap_index"), args=args):
             return args
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             return [left, right]

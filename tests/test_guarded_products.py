@@ -195,3 +195,24 @@ def test_programs():
     for seed in range(120):
         found[any(s in program(random.Random(seed)) for s in APART)].append(judged(seed))
     assert found[False].count("ok") > 0.9 * len(found[False]) > 15 and found[True].count("ok") > 40
+
+
+def extrema(x):
+    """Full truncation, as in Euler's method for a variance that may fall below zero."""
+    s = 0.0
+    for i in range(len(x)):
+        s += np.sqrt(max(x[i], 0.0)) * x[i]
+    return s
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize(("f", "slopes"), [
+    (extrema, [1.5 * np.sqrt(0.7), 0.0, 1.5 * np.sqrt(1.3), 1.5 * np.sqrt(0.2)]),
+    (lambda x: np.sum(np.sqrt(np.maximum(x, 0.0)) * 2.0), [1 / np.sqrt(0.7), 0.0, 1 / np.sqrt(1.3), 1 / np.sqrt(0.2)]),
+    (lambda x: np.sum(np.sqrt(np.clip(x, 0.0, 1.0))), [0.5 / np.sqrt(0.7), 0.0, 0.0, 0.5 / np.sqrt(0.2)]),
+    (lambda x: np.sum(np.minimum(np.log(np.fmax(x, 0.0)), -1.0)), [0.0, 0.0, 0.0, 5.0]),
+    (lambda x: np.sum(np.maximum(np.sqrt(0.0 * x), 1.0)), [0.0, 0.0, 0.0, 0.0])])
+def test_what_is_not_chosen_is_not_multiplied(f, slopes, mode):
+    with np.errstate(divide="ignore"):
+        assert ad.grad(f, mode=mode)(X) == pytest.approx(slopes)
+        assert ad.jvp(f, (X,), (np.ones(4),), mode=mode)[1] == pytest.approx(sum(slopes))

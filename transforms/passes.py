@@ -17,6 +17,7 @@ from .optimise.congruence import merge_congruent
 from .optimise.constant_folding import fold_constants
 from .optimise.dead_stores import without_dead_stores
 from .optimise.dead_zeros import assign_first
+from .optimise.early_places import check_early
 from .optimise.equal_sizes import name_equal_sizes
 from .optimise.factoring import factor_once
 from .optimise.gather import gather
@@ -84,6 +85,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(without_dead_stores, then=simplify),
         Pass(choose_stores),
         Pass(join, then=simplify, rows=True),
+        Pass(check_early),
         Pass(merge_branches, then=simplify),
         *([Pass(multiply_by_blocks, then=simplify)] if one_thread else []),
         Pass(gather, then=simplify),

@@ -258,33 +258,35 @@ def gamma(y, x):
 
 @partials("maximum")
 def maximum(y, a, b):
-    return (1.0 if a > b else (0.5 if a == b else 0.0)), (1.0 if b > a else (0.5 if a == b else 0.0))
+    return (0.0 if not a >= b else (0.5 if a == b else 1.0)), (0.0 if not b >= a else (0.5 if a == b else 1.0))
 
 
 @partials("minimum")
 def minimum(y, a, b):
-    return (1.0 if a < b else (0.5 if a == b else 0.0)), (1.0 if b < a else (0.5 if a == b else 0.0))
+    return (0.0 if not a <= b else (0.5 if a == b else 1.0)), (0.0 if not b <= a else (0.5 if a == b else 1.0))
 
 
 @partials("larger")
 def larger(y, a, b):
     """Python's max(a, b): a, unless b > a; so it is a where one is nan."""
-    return (0.0 if b > a else (0.5 if a == b else 1.0)), (1.0 if b > a else (0.5 if a == b else 0.0))
+    return (0.0 if b > a else (0.5 if a == b else 1.0)), (0.0 if not b >= a else (0.5 if a == b else 1.0))
 
 
 @partials("smaller")
 def smaller(y, a, b):
-    return (0.0 if b < a else (0.5 if a == b else 1.0)), (1.0 if b < a else (0.5 if a == b else 0.0))
+    return (0.0 if b < a else (0.5 if a == b else 1.0)), (0.0 if not b <= a else (0.5 if a == b else 1.0))
 
 
 @partials("fmax")
 def fmax(y, a, b):
-    return (1.0 if a > b or b != b else (0.5 if a == b else 0.0)), (1.0 if b > a or a != a else (0.5 if a == b else 0.0))
+    return (0.0 if not (a >= b or b != b) else (0.5 if a == b else 1.0)), \
+        (0.0 if not (b >= a or a != a) else (0.5 if a == b else 1.0))
 
 
 @partials("fmin")
 def fmin(y, a, b):
-    return (1.0 if a < b or b != b else (0.5 if a == b else 0.0)), (1.0 if b < a or a != a else (0.5 if a == b else 0.0))
+    return (0.0 if not (a <= b or b != b) else (0.5 if a == b else 1.0)), \
+        (0.0 if not (b <= a or a != a) else (0.5 if a == b else 1.0))
 
 
 @partials("clip")

@@ -22,10 +22,11 @@ from ..runtime.machine_code.forks import LOADING
 from ..transforms.differentiate.hooks import HOOK, Hook
 from ..transforms.differentiate.rule_programs import PushforwardProgram, RuleProgram
 from ..transforms.language import core
-from ..transforms.language.core import Arr, Function, Var
+from ..transforms.language.core import Arr, Const, Function, Var
 from ..transforms.language.errors import NonDifferentiable
 from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, OPS, PARTS, USER_RULE
-from ..transforms.language.queries import is_loop, is_size
+from ..transforms.language.queries import is_loop, is_size, merges_in
+from ..transforms.language.rewrite import each_branch
 from ..transforms.language.substitution import placeless, renamed
 from ..transforms.lower.arrays.writing import assign
 from ..transforms.lower.interpreter import Interpreter
@@ -75,6 +76,26 @@ class Template:
             part = remove_dead(replace(self.program, returns=(out,)))
             self.slices[k] = (part.body, out, read_by(part.body) | {out})
         return self.slices[k]
+
+
+def without_dependence(program: Function) -> Function:
+    """The program of a rule with its chosen zeros, `0.0 if b > a else 1.0`, as those of what nothing depends on: they stay
+    zero whatever they are multiplied by."""
+    merges, waiting = merges_in(program.body), list(program.returns)
+    chosen = set()
+    while waiting:
+        found = merges.get(waiting.pop())
+        if found is not None:
+            chosen.add(found.var)
+            waiting += (found.then, found.orelse)
+
+    def zero(x):
+        return core.NoCotangent(x.dtype) if x in (Const(0.0, "float64"), Const(0.0, "float32")) else x
+
+    def change(s):
+        return [replace(s, merges=tuple(replace(m, then=zero(m.then), orelse=zero(m.orelse)) if m.var in chosen else m
+                                        for m in s.merges))]
+    return replace(program, body=each_branch(program.body, change))
 
 
 def read_by(block) -> set:
@@ -197,7 +218,7 @@ class Registry:
             parts = partials_of(rule, op, lowered.result, len(dtypes))
             given = [not (isinstance(p, Static) and p.value is None) for p in parts]
             places = tuple(sum(given[:k]) if on else None for k, on in enumerate(given))
-            self.templates[key] = Template(of_ours(drop_constant_carries(lowered.function)), places)
+            self.templates[key] = Template(of_ours(without_dependence(drop_constant_carries(lowered.function))), places)
         return self.templates[key]
 
     def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | Hook | None:

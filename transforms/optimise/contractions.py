@@ -21,13 +21,12 @@ from dataclasses import dataclass
 
 from ..language import core
 from ..language.build import Builder, integer, trips
-from ..language.core import Arr, Atom, Call, Carry, Const, For, Let, Load, Store, Var, array_of
+from ..language.core import Arr, Atom, Carry, Const, For, Let, Load, Store, Var, array_of
 from ..language.facts import Facts, combine
 from ..language.names import defined_in
 from ..language.queries import is_addition, is_simple, is_store, is_whole, scalars
-from ..language.units import checks
 from .congruence import IMPURE
-from .simplify import MAY_RAISE
+from .simplify import raises
 
 FEW = 8                 # elements along an axis that loops add as fast
 MOST_FACTORS = 12       # of a product
@@ -105,11 +104,6 @@ def products_of(nest: Nest) -> list[Product] | None:
         return None
     found = [nest.product_of(s, axes) for s in stores]
     return [x for x in found if x is not None] if None not in found else None
-
-
-def raises(s) -> bool:
-    """Whether a statement may raise an error."""
-    return checks(s) or isinstance(s, (Let, Call)) and s.op in MAY_RAISE
 
 
 def found_in(loop: For, facts: Facts) -> list[tuple[Nest, list[Sum | Addition]]]:
@@ -348,5 +342,4 @@ def all_of(parts: list[set | None]) -> set | None:
     return set().union(*known) if len(known) == len(parts) else None
 
 
-__all__ = ["STEPS", "Addition", "Axis", "Form", "Nest", "Product", "Sum", "ends", "found_in", "is_few", "products_of",
-           "raises"]
+__all__ = ["STEPS", "Addition", "Axis", "Form", "Nest", "Product", "Sum", "ends", "found_in", "is_few", "products_of"]

@@ -41,7 +41,8 @@ from ..language.names import defined_in
 from ..language.queries import is_access, is_loop, is_range, is_simple, is_store, is_whole, operation
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
-from .contractions import STEPS, Addition, Axis, Form, Nest, Product, Sum, ends, found_in, is_few, products_of, raises
+from .contractions import STEPS, Addition, Axis, Form, Nest, Product, Sum, ends, found_in, is_few, products_of
+from .simplify import raises
 
 MOST_ROWS = 64          # in a block: BLAS gains little by more
 

@@ -204,6 +204,11 @@ _SOLVING = ("cholesky", "inv", "matrix_power", "solve", "solve_banded", "solve_s
 MAY_RAISE = {"wrap_index", *_SOLVING, *(f"complex_{op}" for op in _SOLVING)}
 
 
+def raises(stmt) -> bool:
+    """Whether a statement may raise an error."""
+    return checks(stmt) or isinstance(stmt, (Let, Call)) and stmt.op in MAY_RAISE
+
+
 def keep_checks(function: Function, facts, keep_sizes: bool, keep_draws: bool) -> Function:
     """A program as it was lowered, with what may raise though nothing uses what it makes: an index of a user's, which
     becomes a check (elements need not depend on it, as along an axis that was broadcast), and calls of linear algebra,
