@@ -78,9 +78,9 @@ class Template:
         return self.slices[k]
 
 
-def without_dependence(program: Function) -> Function:
-    """The program of a rule with its chosen zeros, `0.0 if b > a else 1.0`, as those of what nothing depends on: they stay
-    zero whatever they are multiplied by."""
+def with_choices(program: Function) -> Function:
+    """The program of a rule with its chosen zeros, `0.0 if b > a else 1.0`, as zeros that stay zero, whatever they are
+    multiplied with."""
     merges, waiting = merges_in(program.body), list(program.returns)
     chosen = set()
     while waiting:
@@ -90,7 +90,7 @@ def without_dependence(program: Function) -> Function:
             waiting += (found.then, found.orelse)
 
     def zero(x):
-        return core.NoCotangent(x.dtype) if x in (Const(0.0, "float64"), Const(0.0, "float32")) else x
+        return core.NotChosen(x.dtype) if x in (Const(0.0, "float64"), Const(0.0, "float32")) else x
 
     def change(s):
         return [replace(s, merges=tuple(replace(m, then=zero(m.then), orelse=zero(m.orelse)) if m.var in chosen else m
@@ -218,7 +218,7 @@ class Registry:
             parts = partials_of(rule, op, lowered.result, len(dtypes))
             given = [not (isinstance(p, Static) and p.value is None) for p in parts]
             places = tuple(sum(given[:k]) if on else None for k, on in enumerate(given))
-            self.templates[key] = Template(of_ours(without_dependence(drop_constant_carries(lowered.function))), places)
+            self.templates[key] = Template(of_ours(with_choices(drop_constant_carries(lowered.function))), places)
         return self.templates[key]
 
     def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | Hook | None:

@@ -117,6 +117,17 @@ class NoCotangent(Const):
         self.key = ("no cotangent", dtype)
 
 
+class NotChosen(NoCotangent):
+    """The zero that a partial derivative is where a function, such as `max`, does not choose an operand: what it is
+    multiplied with does not matter, be it infinite."""
+
+    __slots__ = ()
+
+    def __init__(self, dtype: str):
+        super().__init__(dtype)
+        self.key = ("not chosen", dtype)
+
+
 Atom = Var | Const
 
 

@@ -57,20 +57,30 @@ def before(block, position: int) -> int | None:
 def with_earlier(block, position: int, touches: Touches, mapping: dict):
     """The block with the branch at `position` joined to the one before on the same condition; None if that cannot be."""
     second, k = block[position], before(block, position)
-    if k is None or touches[second].names & touches[block[k]].defines:
+    if k is None:
         return None
     first = block[k]
+    if first.merges:                        # what it needs but for results of the first
+        second, = substitute((second,), {m.var: Const(0, m.var.dtype) for m in first.merges}, fresh=False)
+    if touches[second].names & touches[first].defines:
+        return None
     between = block[k + 1:position]
     early = touches.movable(between, first, second)
     if early is None:
         return None
     late = [s for s in between if s not in early]
+    second = block[position]
 
     def together(a, b) -> tuple:
         body = (*a, *b)
         return shared(body, {}, mapping, names_in(body) - core.written(body))
-    made = replace(first, then=together(first.then, second.then), orelse=together(first.orelse, second.orelse),
-                   merges=(*first.merges, *second.merges))
+    sides, merges = [], []
+    for side in ("then", "orelse"):
+        results = {m.var: getattr(m, side) for m in first.merges}
+        sides.append(together(getattr(first, side), substitute(getattr(second, side), results, fresh=False)))
+        merges.append([results.get(x, x) for x in (getattr(m, side) for m in second.merges)])
+    made = replace(first, then=sides[0], orelse=sides[1], merges=(*first.merges, *(
+        Merge(m.var, *ends) for m, *ends in zip(second.merges, *merges, strict=True))))
     made, = substitute((made,), mapping, fresh=False)           # at once: what is moved next must know what it needs
     return (*block[:k], *early, made, *late, *block[position + 1:])
 

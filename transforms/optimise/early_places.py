@@ -61,7 +61,7 @@ class Moving:
     def __init__(self, loop: For, facts: Facts, equal: dict, here: dict):
         self.loop, self.facts, self.equal, self.here = loop, facts, equal, here
         self.inside = set(core.bound_inside(loop)) | defined_in(loop.body) | core.written(loop.body)
-        self.makers = {v: s for s in loop.body for v in core.defined(s)}
+        self.makers: dict = {v: s for s in loop.body for v in core.defined(s)}
         self.before: list = []
         self.known: dict = {}           # what is there already, by what it is
         self.names: dict[Var, Var] = {}

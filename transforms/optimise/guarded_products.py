@@ -1,18 +1,18 @@
 """A cotangent that is zero by the text of the program stays zero: it is not multiplied by a derivative that may be infinite.
 
-    # ---- reverse sweep ----                  y_bar = s_bar if c else 0.0
-    if c:                                      v = 0.5 / r
-        y_bar = s_bar                          if c:
-    else:                           becomes        x_bar_1 = y_bar * v
-        y_bar = 0.0                            else:
-    x_bar[0] = y_bar * (0.5 / r)                   x_bar_1 = 0.0
-                                               x_bar[0] = x_bar_1
+    # ---- reverse sweep ----                 v = 0.5 / r
+    if c:                                     if c:
+        y_bar = s_bar                             x_bar_1 = s_bar * v
+    else:                          becomes    else:
+        y_bar = 0.0                               x_bar_1 = 0.0
+    x_bar[0] = y_bar * (0.5 / r)              x_bar[0] = x_bar_1
 
 Where `c` does not hold, no result depends on the value whose derivative is `0.5 / r`, whatever that is: for `r = 0` the
 product 0 * inf would make it nan. So it is behind `y_bar[k] = 0.0`, which is what the adjoint of `y[k] = 1.0` leaves:
 `y_bar[i]` is multiplied where `i != k`.
 
-A cotangent that happens to be zero is multiplied: in `sqrt(x) ** 2` at 0 it is the limit of both factors that counts.
+A cotangent that happens to be zero is multiplied: in `sqrt(x) ** 2` at 0 it is the limit of both factors that counts. What
+`max` does not choose gets nothing, though `sqrt(max(x, 0.0))` has an infinite derivative there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ..language import core
-from ..language.core import FLOATS, Arr, Atom, Const, For, Function, If, Let, Loc, Merge, NoCotangent, Var, walk
+from ..language.core import FLOATS, Arr, Atom, Const, For, Function, If, Let, Loc, Merge, NoCotangent, NotChosen, Var, walk
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.queries import counts_up, is_assignment, is_branch, is_load, is_loop, is_store, operation, operations
@@ -33,6 +33,7 @@ NEVER = "never"
 SINGULAR = {"reciprocal", "sqrt", "exp", "exp2", "expm1", "sinh", "cosh", "tan", "log", "log2", "log10", "log1p", "arcsin",
             "arccos", "arccosh", "arctanh"}         # operations that may be infinite, or nan, where their operands are not
 LINEAR = ("mul", "neg", "add", "sub", "sum")
+POLES = {"reciprocal", "log", "log2", "log10", "log1p", "arctanh"}         # those that are infinite for finite operands
 
 
 Term = tuple[Var | None, int]                       # an integer: a variable, and what is added to it
@@ -40,10 +41,11 @@ Term = tuple[Var | None, int]                       # an integer: a variable, an
 
 @dataclass(frozen=True)
 class Holds:
-    """That a condition is what `truth` says."""
+    """That a condition is what `truth` says. chosen: by it, a function chooses an operand."""
 
     cond: Var
     truth: bool
+    chosen: bool = field(default=False, compare=False)
 
     @property
     def of(self) -> tuple:
@@ -110,7 +112,9 @@ def guard_products(function: Function) -> Function:
 
 
 class Guarding:
-    """zero: what scalars are zero unless it is so; singular: those that may be infinite."""
+    """zero: what scalars are zero unless it is so; singular: those that may be infinite; poles: those of them that are so at
+    one place, not beyond a range. What is not chosen is multiplied but for poles: `max(price - strike, 0.0)` needs no branch
+    for the exponential of a price."""
 
     def __init__(self, function: Function):
         self.facts: Facts = facts_of(function)
@@ -118,6 +122,8 @@ class Guarding:
             a.dtype == "int64" for a in s.args))
         self.zero: dict[Var, Keys] = {}
         self.singular: set[Var] = set()
+        self.poles: set[Var] = set()
+        self.counts = set(operations(walk(function.body), lambda s: s.op == "cast" and s.args[0].dtype == "int64"))
         self.sides: dict[tuple, Const] = {}         # what a scalar is where a condition holds
 
     def block(self, block, here: Here) -> tuple:
@@ -202,10 +208,12 @@ class Guarding:
             return base, more + made.args[1].value * (1 if made.op == "add" else -1)
         return x, 0
 
-    def conditions(self, cond: Atom, truth: bool) -> Keys:
+    def conditions(self, cond: Atom, truth: bool, chosen: bool = False) -> Keys:
         """What it means that a condition holds, or does not."""
         if not isinstance(cond, Var):
             return Keys()
+        if chosen:
+            return Keys({Holds(cond, truth, True)})
         made = self.integers.get(cond)
         if made is None or made.op not in OPPOSITE:
             return Keys({Holds(cond, truth)})
@@ -230,8 +238,9 @@ class Guarding:
             self.sides |= {(m.var, key): x for h, x in zip(holds, (m.then, m.orelse), strict=True) for key in h
                            if isinstance(x, Const)}
             self.note(m.var, self.of_merge(stmt, m, here))
-            if not self.singular.isdisjoint((m.then, m.orelse)):
-                self.singular.add(m.var)
+            for those in (self.singular, self.poles):
+                if not those.isdisjoint((m.then, m.orelse)):
+                    those.add(m.var)
         same = sides[0] is stmt.then and sides[1] is stmt.orelse
         return stmt if same else replace(stmt, then=sides[0], orelse=sides[1])
 
@@ -239,18 +248,28 @@ class Guarding:
         """The operation, or a branch around it, before which `out` gets its condition."""
         keys = self.of_operation(stmt)
         self.note(stmt.var, keys)
-        infinite = may_be_infinite(stmt)
+        infinite, pole = may_be_infinite(stmt), self.has_pole(stmt)
         factors = {a for a in stmt.args if self.keys(a).isdisjoint(keys)}
-        if stmt.op in ("mul", "div") and (infinite or not self.singular.isdisjoint(factors)) and keys - here.holds:
-            key = min(keys - here.holds, key=lambda key: (isinstance(key, Compared), [repr(x) for x in key.of]))
-            if isinstance(key, Compared):
-                holds = Holds(here.made.get(key) or self.compare(key, here, out, stmt.loc), True)
-            else:
-                holds = key
-            return unless_zero(replace(stmt, args=tuple(self.sides.get((a, holds), a) for a in stmt.args)), holds)
-        if infinite or stmt.op in LINEAR and not self.singular.isdisjoint(stmt.args):
-            self.singular.add(stmt.var)
+        if stmt.op in ("mul", "div"):
+            pole_here = pole or not self.poles.isdisjoint(factors)
+            left = [key for key in keys - here.holds if pole_here or not (isinstance(key, Holds) and key.chosen)]
+            if left and (infinite or not self.singular.isdisjoint(factors)):
+                key = min(left, key=lambda key: (isinstance(key, Compared), [repr(x) for x in key.of]))
+                if isinstance(key, Compared):
+                    holds = Holds(here.made.get(key) or self.compare(key, here, out, stmt.loc), True)
+                else:
+                    holds = key
+                return unless_zero(replace(stmt, args=tuple(self.sides.get((a, holds), a) for a in stmt.args)), holds)
+        for new, those in ((infinite, self.singular), (pole, self.poles)):
+            if new or stmt.op in LINEAR and not those.isdisjoint(stmt.args):
+                those.add(stmt.var)
         return stmt
+
+    def has_pole(self, stmt: Let) -> bool:
+        """Whether an operation is infinite, or nan, at a place in the middle of those where it is not."""
+        if stmt.op == "div":
+            return may_be_infinite(stmt) and stmt.args[1] not in self.counts
+        return stmt.op in POLES or stmt.op == "pow" and may_be_infinite(stmt)
 
     def compare(self, key: Compared, here: Here, out: list, loc: Loc) -> Var:
         """The condition that two integers compare so, as `out` computes it."""
@@ -284,7 +303,8 @@ class Guarding:
             return Keys()
         keys = self.both(merge.then, merge.orelse)
         if is_zero(merge.then) != is_zero(merge.orelse):
-            keys |= self.conditions(branch.cond, is_zero(merge.orelse))
+            chosen = isinstance(merge.then if is_zero(merge.then) else merge.orelse, NotChosen)
+            keys |= self.conditions(branch.cond, is_zero(merge.orelse), chosen)
         return Keys(key for key in keys if here.has(key))
 
     def of_operation(self, stmt: Let) -> Keys:
