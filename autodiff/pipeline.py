@@ -100,8 +100,9 @@ def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loo
     began = time.perf_counter()
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:
-            lowered = Interpreter(REGISTRY, boundscheck, widened, Reads(loose), packs, units).lower(
-                function, args, kwargs, outputs=outputs, through=through)
+            interpreter = Interpreter(REGISTRY, boundscheck, widened, Reads(loose), packs, units)
+            interpreter.checks_in_loops = calls         # on devices, a loop with such a check runs on one thread
+            lowered = interpreter.lower(function, args, kwargs, outputs=outputs, through=through)
         except Widen as e:
             if widened.get(e.place) == e.dtype:
                 raise InternalError("a list's type does not settle", None, "please report this program") from e

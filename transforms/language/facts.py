@@ -216,10 +216,28 @@ class Facts:
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value > 0:
             inner = self.bound(args[0], upper, visible, builder, fuel)
             return None if inner is None else builder.let("floordiv", inner, args[1], dtype="int64")
+        if op == "mul" and all(map(self.at_least, args)):
+            parts = [self.bound(a, upper, visible, builder, fuel) for a in args]
+            return None if None in parts else builder.imul(*parts)
+        if op == "mul":
+            for factor, other in (args, args[::-1]):
+                parts = [self.bound(other, end, visible, builder, fuel) for end in (False, True) if visible(factor)]
+                if parts and None not in parts:             # of a range, which may be empty, by factors of either sign
+                    least, most = (builder.imul(x, end(factor, 0)) for x, end in zip(
+                        parts[::1 - 2 * upper], (builder.imax, builder.imin), strict=True))
+                    return builder.iadd(least, most)
         if op == "mod" and self.at_least(args[1], 1):
             inner = self.bound(args[1], upper, visible, builder, fuel) if upper else integer(1)
             return None if inner is None else builder.isub(inner, 1)
         return None
+
+    def needed(self, atom: Atom) -> set[Var]:
+        """The variables in the affine form of an integer, and in those of the factors of a product among them."""
+        found = set(self.affine(atom)[1])
+        for v in list(found):
+            op, args = self.definition.get(v, ("", ()))
+            found |= {w for a in args for w in self.needed(a)} if op == "mul" else set()
+        return found
 
     def same(self, a: Atom, b: Atom) -> bool:
         return a == b or combine(self.affine(a), self.affine(b), -1) == (0, {})

@@ -66,6 +66,7 @@ class Lowering:
     """What is known while a function is lowered. `b`: the builder of the current block."""
 
     integers_wrap = False               # whether Python's integers are those of a kernel, which wrap
+    checks_in_loops = False             # whether loops may be left for a program that checks each access
 
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None,
                  packs: bool = False, units: Units | None = None):

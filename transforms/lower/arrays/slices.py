@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...language.build import ONE, ZERO, integer
 from ...language.core import NOWHERE, Const, Var
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.facts import NEAR, combine
-from ..checks import CAREFUL, add_check, guarded, known_in, outermost, require_that, show_number, show_size
+from ..checks import CAREFUL, add_check, can_be_shown, guarded, known_in, outermost, require_that, show_number, show_size
 from ..functions.places import in_library
 from ..numbers.conversions import static_int
 from ..numbers.kinds_on_paths import kinds_of, may_be_integers
@@ -219,11 +221,31 @@ def wrapped_here(lo: Lowering, atom, size, axis: int, checked: bool, least: bool
 
 
 def checked_outside(lo: Lowering, atom, size, least: bool, most: bool, from_end: bool = False) -> bool:
-    """Check once, before all loops, that an affine index stays in range; where that fails, the caller starts again
-    with a check at every access. least, most: as above; from_end: it may be below 0, and count from the end."""
+    """Check once, before all loops, that an affine index stays in range, or, if it takes numbers of a loop to tell, before
+    those inside it; where that fails, the caller starts again with a check at every access. least, most: as above;
+    from_end: it may be below 0, and count from the end."""
+    return any(checked_at(lo, b, seen, atom, size, least, most, from_end) for b, seen in places_outside(lo, atom))
+
+
+def places_outside(lo: Lowering, atom) -> Iterator[tuple]:
+    """(block, whether a number is known there): before all loops, and before each of those that change an index."""
+    root = outermost(lo).last()
+    yield root, lambda v: known_in(lo, v, root)
+    if not lo.checks_in_loops:
+        return
+    changing = lo.b.facts.needed(atom)
+    blocks = [lo.b]
+    while blocks[-1].parent is not None:
+        blocks.append(blocks[-1].parent)
+    indices = {block: v for v, block in lo.loop_bodies.items()}
+    for inner, block in reversed(list(zip(blocks, blocks[1:], strict=False))):
+        if inner.is_loop and block.last() is not root and indices.get(inner) in changing:
+            yield block.last(), lambda v, block=block: can_be_shown(lo, v, block)
+
+
+def checked_at(lo: Lowering, b, outside, atom, size, least: bool, most: bool, from_end: bool) -> bool:
+    """The same in one block, of numbers that are known there."""
     facts = lo.b.facts
-    b = outermost(lo).last()
-    outside = lambda v: known_in(lo, v, b)  # noqa: E731
     if lo.b is b or not outside(size):
         return False
     conditions = []
