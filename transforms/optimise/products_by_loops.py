@@ -90,8 +90,7 @@ def outside_of_loops(block, sizes: set) -> tuple:
 
 def does_more(s) -> bool:
     """Whether a statement, with those inside it, has an effect or a result."""
-    return bool(core.defined(s)) or any(not is_simple(t) and not is_range(t) or is_store(t) or raises(t)
-                                        for t in core.walk((s,)))
+    return bool(core.defined(s)) or any(not (is_simple(t) or is_range(t)) or is_store(t) or raises(t) for t in core.walk((s,)))
 
 
 def load_of(nest: Nest, factors) -> Load | None:
