@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, integer, loops
+from ..language.build import Builder, integer, loops, trips
 from ..language.core import Const, Ref, Var, array_of
 from ..language.dependence import index_of
 from ..language.emit import Statements
-from ..language.queries import called, is_allocation, is_loop, is_store
+from ..language.queries import called, is_allocation, is_loop, is_store, is_whole
 from ..language.substitution import substitute
 from .extents import counts_by_index
 from .tapes import FlatTape, Overwritten, Tape
@@ -110,6 +110,7 @@ class Augmented:
             return b.stmts
         elif is_loop(stmt):
             inner = self.rewritten(stmt.body)
+            before.stmts += self.room_for_all(stmt)
             stmt = replace(stmt, body=(*self.loop_head(stmt), *inner))
         else:
             stmt = core.with_blocks(stmt, lambda block: tuple(self.rewritten(block)))
@@ -122,6 +123,23 @@ class Augmented:
             if is_allocation(stmt) and stmt.array in self.promoted and self.promoted[stmt.array].copied:
                 out += self.promoted[stmt.array].saved(stmt.array, self, self.facts)
         return out
+
+    def ends_as_told(self, loop) -> bool:
+        """Whether it is known before a loop how often it runs."""
+        return is_whole(loop) and core.known_value(loop.step) is not None and not self.plan.is_own_ticket(loop)
+
+    def room_for_all(self, loop) -> list:
+        """Room on the tapes for all iterations of a loop, before it begins."""
+        growing = [t for t in self.plan.all_tapes() if t.ticket is loop]
+        b = Builder(self.facts)
+        if growing and self.ends_as_told(loop):
+            first, more = Var("ticket", "int64"), trips(b, loop.start, loop.stop, core.known_value(loop.step))
+            self.facts.number(first)
+            b.read(first, self.plan.cell(loop), (integer(0),))
+            room = b.iadd(first, more)
+            for tape in growing:
+                b.add(core.Resize(tape.array, room))
+        return b.stmts
 
     def loop_head(self, loop) -> list:
         """What an iteration does first: draw its ticket, make room, number itself, save what it received."""
@@ -136,7 +154,7 @@ class Augmented:
                 b.read(ticket, self.plan.cell(loop), (integer(0),))
                 b.store(self.plan.cell(loop), (integer(0),), b.iadd(ticket, 1))
             room = b.iadd(ticket, 1)
-            for tape in growing:
+            for tape in () if self.ends_as_told(loop) else growing:
                 b.add(core.Resize(tape.array, room))
         if loop in self.counter_vars:
             b.stmts += self.counter_vars[loop][1]

@@ -34,7 +34,7 @@ from functools import reduce
 
 from ..language import core
 from ..language.build import Builder, integer, loops, sum_of, trips
-from ..language.core import Arr, Atom, Call, Carry, Const, For, Function, Load, Loc, Merge, Ref, Store, Var
+from ..language.core import Arr, Atom, Call, Carry, Const, For, Function, Load, Loc, Merge, Ref, Store, Var, walk
 from ..language.facts import Facts, combine, composed
 from ..language.motion import facts_of, in_range
 from ..language.names import defined_in
@@ -90,7 +90,7 @@ def outside_of_loops(block, sizes: set) -> tuple:
 
 def does_more(s) -> bool:
     """Whether a statement, with those inside it, has an effect or a result."""
-    return bool(core.defined(s)) or any(not (is_simple(t) or is_range(t)) or is_store(t) or raises(t) for t in core.walk((s,)))
+    return bool(core.defined(s)) or any(is_store(t) or raises(t) or not is_simple(t) and not is_range(t) for t in walk((s,)))
 
 
 def load_of(nest: Nest, factors) -> Load | None:
@@ -319,7 +319,7 @@ class Blocks:
 
     def there(self, block, own: Arr) -> bool:
         """Whether all elements that statements touch, but for an array of ours, are known to exist."""
-        return all(in_range(self.facts, s.array, s.index) for s in core.walk(tuple(block)) if is_access(s)
+        return all(in_range(self.facts, s.array, s.index) for s in walk(tuple(block)) if is_access(s)
                    and s.array is not own)
 
     def lies_by(self, nest: Nest, factors, index: Var) -> bool:
