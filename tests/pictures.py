@@ -31,6 +31,7 @@ from autodiff.transforms.language.core import (
     Ref,
     Store,
     Var,
+    While,
     written,
 )
 from autodiff.transforms.language.ops import OPS
@@ -174,6 +175,8 @@ class Reader:
                 self.stmts.append(Store(self.name(name), self.index(target), made, True))
             case ast.For(target=ast.Name(id=name), iter=ast.Call(args=bounds), body=body):
                 self.loop(name, list(map(self.value, bounds)), body, "reverse" if stmt.lineno > self.reverse else "user")
+            case ast.While(test=ast.Name(id=name), body=body):
+                self.loop_while(name, body)
             case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=test), body=[ast.Raise(exc=ast.Call() as made)]):
                 self.stmts.append(Guard(self.value(test), made.func.id, made.args[0].value))
             case ast.If(test=test, body=body, orelse=orelse):
@@ -201,7 +204,7 @@ class Reader:
         start, stop, step = {1: [Const(0, "int64"), *bounds], 2: bounds, 3: bounds}[len(bounds)][:3] + [
             Const(1, "int64")] * (len(bounds) < 3)
         names = dict(self.names)
-        carried = [n for n in bound_in(body) if isinstance(self.names.get(n), (Var, Const))]
+        carried = [n for n in bound_in(body) if isinstance(self.names.get(n), (Var, While, Const))]
         heads = {n: Var(n, self.names[n].dtype) for n in carried}
         index = Var(name, "int64")
         self.names.update({**heads, name: index})
@@ -212,6 +215,17 @@ class Reader:
         self.names.update({**{n: names[n] for n in names}, **results})
         carries = tuple(Carry(heads[n], names[n], ends[n], results[n]) for n in carried)
         self.stmts.append(For(index, start, stop, step, carries, made, origin=origin))
+
+    def loop_while(self, cond: str, body) -> None:
+        names = dict(self.names)
+        carried = [n for n in bound_in(body) if isinstance(self.names.get(n), (Var, Const))]
+        heads = {n: Var(n, self.names[n].dtype) for n in carried}
+        self.names.update(heads)
+        made = self.block(body)
+        ends = {n: self.names[n] for n in carried}
+        self.names = {**names, **{n: Var(n, heads[n].dtype) for n in carried}}
+        carries = tuple(Carry(heads[n], names[n], ends[n], self.names[n]) for n in carried)
+        self.stmts.append(While(heads[cond], carries, made, Var("iteration", "int64"), Var("trips", "int64")))
 
     def branch(self, cond, then, orelse) -> None:
         before = dict(self.names)

@@ -15,6 +15,7 @@ from .optimise.chosen_stores import choose_stores
 from .optimise.columns import lie_by_columns
 from .optimise.congruence import merge_congruent
 from .optimise.constant_folding import fold_constants
+from .optimise.counted_carries import tell_counts
 from .optimise.dead_stores import without_dead_stores
 from .optimise.dead_zeros import assign_first
 from .optimise.early_places import check_early
@@ -59,6 +60,7 @@ def before(facts) -> tuple[Pass, ...]:
         Pass(name_equal_sizes, given={"sums": False}),
         Pass(without_cancelled_shifts),
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
+        Pass(tell_counts, given={"facts": facts}),
         Pass(make_inside, given={"facts": facts}),
         Pass(assign_after, given={"facts": facts}),
         Pass(guard_masked, given={"facts": facts}),

@@ -43,7 +43,7 @@ def compile_text(text: str, names, signatures, options: Options, nogil: bool = F
         with progress(f"compiling {names[0]}: {text.count(chr(10))} lines"):
             functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures, called=others,
                                           fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel,
-                                          negative=options.boundscheck is False, unwritten=unwritten, sizes=sizes)
+                                          unwritten=unwritten, sizes=sizes)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
                                f"please report it with the file {path}; mode='python' may work meanwhile") from e
@@ -54,7 +54,7 @@ def compile_text(text: str, names, signatures, options: Options, nogil: bool = F
 
 def stored(text: str, name: str, options: Options) -> tuple[Path, str]:
     """(path, key) of a generated module in the store, where it is written if it is not there. name: of its entry."""
-    how = f"{options.fastmath}|{options.precise}|{options.boundscheck is False}"
+    how = f"{options.fastmath}|{options.precise}"
     digest = hashlib.sha256(f"{VERSION}|{how}|{text}".encode()).hexdigest()[:24]
     key = f"{name}:{digest}"
     return store.write_module(key, text), key

@@ -43,7 +43,6 @@ from ..numbers import plainmath, vectormath, vectorspecial
 from .apart import apart
 from .assignments import quick_assignments
 from .indices import compiler_for
-from .references import Borrowing
 from .store import is_lasting, read_private_file, write_private_file
 from .temporaries import distinct_temporaries
 
@@ -64,7 +63,7 @@ class CompilationFailed(RuntimeError):
 def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "numba",
                   signatures: Mapping[str, str | None] | None = None,
                   fastmath: bool = False, nogil: bool = False, precise: bool = False,
-                  parallel: Iterable[str] = (), called: Iterable[str] = (), negative: bool = False,
+                  parallel: Iterable[str] = (), called: Iterable[str] = (),
                   unwritten: Mapping[str, Iterable[int]] | None = None,
                   sizes: Mapping[str, tuple] | None = None) -> dict[str, Callable[..., Any]]:
     """Make the functions `names` of a generated module callable, compiled or as plain Python.
@@ -80,7 +79,6 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
 
     called: functions of the module that those call; as plain Python they are given NumPy's numbers for Python's.
     parallel: the functions whose `prange` loops run on Numba's threads. nogil: let other threads run during a call.
-    negative: whether indices may be below 0, and count from the end then.
     sizes: of functions, for each parameter None or what is known of its shape: a tuple with None for sizes that are not. The
         text of the module must tell: the machine code is kept beside it.
     unwritten: for functions with a signature, which of their parameters are arrays that they do not write: `taking`.
@@ -104,7 +102,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
     def compiled() -> dict[str, Callable[..., Any]]:
         with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
             made = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel,
-                                      Borrowing if negative else compiler_for((sizes or {}).get(name, ())))
+                                      compiler_for((sizes or {}).get(name, ())))
                     for name in (*called, *names)}
             _compile_now(made, signatures or {}, unwritten or {})
         return dict(made)

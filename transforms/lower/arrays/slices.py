@@ -202,8 +202,11 @@ def wrapped_here(lo: Lowering, atom, size, axis: int, checked: bool, least: bool
         if not most:
             check_size(lo, size, atom.value + 1, f"index {atom.value} {of_axis} {show_number(lo, size)}")
         return atom
-    if not lo.boundscheck or least and most:
+    if least and (most or not lo.boundscheck):
         return atom
+    if not lo.boundscheck:
+        return atom if checked_outside(lo, atom, size, least, True) else branch(
+            lo, b.compare("lt", atom, ZERO), lambda: lo.b.iadd(atom, size), lambda: atom, "place")
     if not checked and catches(lo, IndexError):
         require_that(lo, in_range(lo, atom, size), "IndexError",
                      f"index {show_number(lo, atom)} {of_axis} {show_number(lo, size)}")
