@@ -202,7 +202,7 @@ def wrapped_here(lo: Lowering, atom, size, axis: int, checked: bool, least: bool
         if not most:
             check_size(lo, size, atom.value + 1, f"index {atom.value} {of_axis} {show_number(lo, size)}")
         return atom
-    if least and (most or not lo.boundscheck):
+    if least and most or not lo.boundscheck and (least or lo.integers_wrap):        # kernels have indices of their own
         return atom
     if not lo.boundscheck:
         return atom if checked_outside(lo, atom, size, least, True) else branch(
