@@ -89,3 +89,44 @@ def test_checks_stand_before_the_loops(function, args, wrt):
     gradient(*args)
     inner = gradient.source.partition("for q in" if function is sparse else "for i in range(n // m")[2]
     assert "data[q]" in gradient.source if function is sparse else "wrap_index" not in inner
+
+
+def at_factor(x, p):
+    s = 0.0
+    for _ in range(1):
+        m = p[0]
+        for i in range(p[1]):
+            s += x[i * m]
+    return s
+
+
+def at_offset(x, m):
+    s = 0.0
+    for i in range(3):
+        s += x[i + m]
+    return s
+
+
+def at_power(x, q):
+    """A place that is a power of a power, and so on: each product has two factors that are one number."""
+    s = 0.0
+    for i in range(2):
+        m = q + i
+        for _ in range(24):
+            m = m * m
+        for k in range(2):
+            s += x[m * k]
+    return s
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize(("function", "more"), [
+    (at_factor, np.array([2 ** 60, 17])), (at_offset, np.int64(2 ** 63 - 1)), (at_offset, 2 ** 60), (at_offset, -2 ** 60)])
+def test_what_64_bits_do_not_hold_is_out_of_range(function, more, mode):
+    gradient = value_and_grad(function, mode=mode)
+    with pytest.raises(IndexError, match="is out of bounds"):
+        gradient(np.arange(8.0), more)
+
+
+def test_powers_of_powers():
+    assert value_and_grad(at_power, mode="python")(np.arange(8.0), 0)[0] == 1.0

@@ -258,12 +258,12 @@ def gamma(y, x):
 
 @partials("maximum")
 def maximum(y, a, b):
-    return (0.0 if not a >= b else (0.5 if a == b else 1.0)), (0.0 if not b >= a else (0.5 if a == b else 1.0))
+    return (0.0 if b > a else (0.5 if a == b else 1.0)), (0.0 if a > b else (0.5 if a == b else 1.0))
 
 
 @partials("minimum")
 def minimum(y, a, b):
-    return (0.0 if not a <= b else (0.5 if a == b else 1.0)), (0.0 if not b <= a else (0.5 if a == b else 1.0))
+    return (0.0 if b < a else (0.5 if a == b else 1.0)), (0.0 if a < b else (0.5 if a == b else 1.0))
 
 
 @partials("larger")

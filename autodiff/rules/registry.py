@@ -46,6 +46,7 @@ HERE = str(Path(__file__).resolve().parents[1]) + os.sep
 IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
              "draw in the function itself")
 LIBRARY_TABLES = ("partial_rules", "pullback_rules", "pushforward_rules")      # by operation, not by function
+CHOOSING = ("maximum", "minimum", "larger", "smaller", "fmax", "fmin", "clip")
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -79,8 +80,8 @@ class Template:
 
 
 def with_choices(program: Function) -> Function:
-    """The program of a rule with its chosen zeros, `0.0 if b > a else 1.0`, as zeros that stay zero, whatever they are
-    multiplied with."""
+    """The program of a rule of a function that chooses an operand, with the zeros that others get, `0.0 if b > a else 1.0`,
+    as zeros that stay zero, whatever they are multiplied with."""
     merges, waiting = merges_in(program.body), list(program.returns)
     chosen = set()
     while waiting:
@@ -218,7 +219,8 @@ class Registry:
             parts = partials_of(rule, op, lowered.result, len(dtypes))
             given = [not (isinstance(p, Static) and p.value is None) for p in parts]
             places = tuple(sum(given[:k]) if on else None for k, on in enumerate(given))
-            self.templates[key] = Template(of_ours(with_choices(drop_constant_carries(lowered.function))), places)
+            program = drop_constant_carries(lowered.function)
+            self.templates[key] = Template(of_ours(with_choices(program) if op in CHOOSING else program), places)
         return self.templates[key]
 
     def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | Hook | None:

@@ -216,6 +216,8 @@ class Facts:
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value > 0:
             inner = self.bound(args[0], upper, visible, builder, fuel)
             return None if inner is None else builder.let("floordiv", inner, args[1], dtype="int64")
+        if op == "mul":
+            fuel //= 2                      # of a power of powers, not each of all paths
         if op == "mul" and all(map(self.at_least, args)):
             parts = [self.bound(a, upper, visible, builder, fuel) for a in args]
             return None if None in parts else builder.imul(*parts)
@@ -233,11 +235,35 @@ class Facts:
 
     def needed(self, atom: Atom) -> set[Var]:
         """The variables in the affine form of an integer, and in those of the factors of a product among them."""
-        found = set(self.affine(atom)[1])
-        for v in list(found):
-            op, args = self.definition.get(v, ("", ()))
-            found |= {w for a in args for w in self.needed(a)} if op == "mul" else set()
+        found: set[Var] = set()
+        waiting = list(self.affine(atom)[1])
+        while waiting:
+            v = waiting.pop()
+            if v not in found:
+                found.add(v)
+                op, args = self.definition.get(v, ("", ()))
+                waiting += [w for a in args for w in self.affine(a)[1]] if op == "mul" else []
         return found
+
+    def leaves(self, atom: Atom) -> set[Var]:
+        """The variables of which an integer is made by sums, products, quotients, largest and smallest ones."""
+        found: set[Var] = set()
+        seen: set[Var] = set()
+        waiting = list(self.affine(atom)[1])
+        while waiting:
+            v = waiting.pop()
+            if v not in seen:
+                seen.add(v)
+                op, args = self.definition.get(v, ("", ()))
+                if op in ("mul", "max", "min", "floordiv", "mod"):
+                    waiting += [w for a in args for w in self.affine(a)[1]]
+                else:
+                    found.add(v)
+        return found
+
+    def multiplies(self, atom: Atom) -> bool:
+        """Whether there is a product of variables in an integer."""
+        return any(self.definition.get(v, ("", ()))[0] in ("mul", "max", "min") for v in self.affine(atom)[1])
 
     def same(self, a: Atom, b: Atom) -> bool:
         return a == b or combine(self.affine(a), self.affine(b), -1) == (0, {})

@@ -113,8 +113,8 @@ def guard_products(function: Function) -> Function:
 
 class Guarding:
     """zero: what scalars are zero unless it is so; singular: those that may be infinite; poles: those of them that are so at
-    one place, not beyond a range. What is not chosen is multiplied but for poles: `max(price - strike, 0.0)` needs no branch
-    for the exponential of a price."""
+    one place, not beyond a range; choices: partial derivatives of what chooses an operand. What comes of these is multiplied
+    but for poles: `max(price - strike, 0.0)` needs no branch for the exponential of a price."""
 
     def __init__(self, function: Function):
         self.facts: Facts = facts_of(function)
@@ -123,6 +123,7 @@ class Guarding:
         self.zero: dict[Var, Keys] = {}
         self.singular: set[Var] = set()
         self.poles: set[Var] = set()
+        self.choices: set[Var] = set()
         self.counts = set(operations(walk(function.body), lambda s: s.op == "cast" and s.args[0].dtype == "int64"))
         self.sides: dict[tuple, Const] = {}         # what a scalar is where a condition holds
 
@@ -238,6 +239,8 @@ class Guarding:
             self.sides |= {(m.var, key): x for h, x in zip(holds, (m.then, m.orelse), strict=True) for key in h
                            if isinstance(x, Const)}
             self.note(m.var, self.of_merge(stmt, m, here))
+            if isinstance(m.then, NotChosen) or isinstance(m.orelse, NotChosen):
+                self.choices.add(m.var)
             for those in (self.singular, self.poles):
                 if not those.isdisjoint((m.then, m.orelse)):
                     those.add(m.var)
@@ -251,15 +254,19 @@ class Guarding:
         infinite, pole = may_be_infinite(stmt), self.has_pole(stmt)
         factors = {a for a in stmt.args if self.keys(a).isdisjoint(keys)}
         if stmt.op in ("mul", "div"):
-            pole_here = pole or not self.poles.isdisjoint(factors)
+            choice = not self.choices.isdisjoint(stmt.args) and not any(isinstance(a, Const) for a in stmt.args)
+            pole_here = choice or pole or not self.poles.isdisjoint(factors)
             left = [key for key in keys - here.holds if pole_here or not (isinstance(key, Holds) and key.chosen)]
-            if left and (infinite or not self.singular.isdisjoint(factors)):
-                key = min(left, key=lambda key: (isinstance(key, Compared), [repr(x) for x in key.of]))
-                if isinstance(key, Compared):
-                    holds = Holds(here.made.get(key) or self.compare(key, here, out, stmt.loc), True)
-                else:
-                    holds = key
-                return unless_zero(replace(stmt, args=tuple(self.sides.get((a, holds), a) for a in stmt.args)), holds)
+            if choice:                      # the other factor may be infinite where this one is zero
+                left = [key for a in stmt.args if a in self.choices for key in self.keys(a) if key in left] or left
+            if left and (choice or infinite or not self.singular.isdisjoint(factors)):
+                left.sort(key=lambda key: (isinstance(key, Compared), [repr(x) for x in key.of]))
+                all_of = [key for key in left if isinstance(key, Holds) and key.chosen] or [
+                    Holds(here.made.get(key) or self.compare(key, here, out, stmt.loc), True)
+                    if isinstance(key, Compared) else key for key in left[:1]]
+                for holds in all_of:
+                    stmt = replace(stmt, args=tuple(self.sides.get((a, holds), a) for a in stmt.args))
+                return unless_zero(stmt, all_of)
         for new, those in ((infinite, self.singular), (pole, self.poles)):
             if new or stmt.op in LINEAR and not those.isdisjoint(stmt.args):
                 those.add(stmt.var)
@@ -332,16 +339,20 @@ def is_zero(x: Atom) -> bool:
     return isinstance(x, NoCotangent)
 
 
-def unless_zero(stmt: Let, key: Holds) -> If:
-    """A product as a branch, taken where it need not be zero."""
-    product, none = Var(stmt.var.hint, stmt.var.dtype), NoCotangent(stmt.var.dtype)
-    taken: tuple = (replace(stmt, var=product),)
-    value: Atom = product
-    if stmt.op == "mul" and Const(1.0, stmt.var.dtype) in stmt.args:
-        value, taken = stmt.args[stmt.args[0] == Const(1.0, stmt.var.dtype)], ()
-    if key.truth:
-        return If(key.cond, taken, (), (Merge(stmt.var, value, none),), stmt.loc)
-    return If(key.cond, (), taken, (Merge(stmt.var, none, value),), stmt.loc)
+def unless_zero(stmt: Let, all_of: list[Holds]) -> If:
+    """A product as a branch, taken where it need not be zero; or a branch in another, where several things must hold."""
+    one = Const(1.0, stmt.var.dtype)
+    inner, none = Var(stmt.var.hint, stmt.var.dtype), NoCotangent(stmt.var.dtype)
+    taken: tuple = (replace(stmt, var=inner),)
+    value: Atom = inner
+    if stmt.op == "mul" and one in stmt.args:
+        value, taken = stmt.args[stmt.args[0] == one], ()
+    for key in all_of:
+        var = stmt.var if key is all_of[-1] else Var(stmt.var.hint, stmt.var.dtype)
+        made = If(key.cond, taken, (), (Merge(var, value, none),), stmt.loc) if key.truth else If(
+            key.cond, (), taken, (Merge(var, none, value),), stmt.loc)
+        taken, value = (made,), var
+    return made
 
 
 __all__ = ["guard_products"]

@@ -21,6 +21,7 @@ from .broadcasting import require_same, same_size, unequal
 from .loop_nests import branch
 
 UNPROVEN = "an index may leave its array"
+LARGEST, LARGEST_FACTOR = 1 << 40, 1 << 30          # of numbers in a sum, or a product, that 64 bits are sure to hold
 
 
 def static_slice(lo: Lowering, index: Slice) -> slice:
@@ -262,6 +263,10 @@ def checked_at(lo: Lowering, b, outside, atom, size, least: bool, most: bool, fr
         if high is None:
             return False
         conditions.append(("lt", high, size))
+    numbers = {v for op, x, _ in conditions for v in facts.leaves(x) if not told_by_one(lo, x, op == "lt")}
+    largest = integer(LARGEST_FACTOR if any(map(facts.multiplies, (x for _, x, _ in conditions))) else LARGEST)
+    for v in sorted((v for v in numbers if not is_size(lo, v)), key=lambda v: facts.order.get(v, -1)):
+        conditions += [("le", v, largest)] + ([] if facts.at_least(v, -1) else [("ge", v, b.isub(ZERO, largest))])
     for op, x, y in conditions:
         ok = b.compare(op, x, y)
         if ok == Const(False, "bool"):
@@ -270,6 +275,23 @@ def checked_at(lo: Lowering, b, outside, atom, size, least: bool, most: bool, fr
             lo.learnt.guarded.add((ok, b))
             b.start_again_unless(ok, "IndexError", UNPROVEN, lo.b.loc)
     return True
+
+
+def told_by_one(lo: Lowering, bound, upper: bool) -> bool:
+    """Whether a bound is one number, or nearer to the other bound by a constant: 64 bits hold it, or it is beyond."""
+    constant, terms = lo.b.facts.affine(bound)
+    return not terms or list(terms.values()) == [1] and (constant <= 0 if upper else constant >= 0) and terms.keys() == \
+        lo.b.facts.leaves(bound)
+
+
+def is_size(lo: Lowering, v) -> bool:
+    """Whether an integer is no more than the size of an array."""
+    facts = lo.b.facts
+    op, args = facts.definition.get(v, ("", ()))
+    if v in lo.sizes and v in facts.nonnegative or op == "dim":         # not a number that is an argument
+        return True
+    ends = facts.range.get(v, (None, None))
+    return None not in ends and all(is_size(lo, w) for x in ends if x is not None for w in facts.leaves(x))
 
 
 def check_size(lo: Lowering, size, least, message):
