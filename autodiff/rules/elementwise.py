@@ -279,14 +279,12 @@ def smaller(y, a, b):
 
 @partials("fmax")
 def fmax(y, a, b):
-    return (0.0 if not (a >= b or b != b) else (0.5 if a == b else 1.0)), \
-        (0.0 if not (b >= a or a != a) else (0.5 if a == b else 1.0))
+    return ((0.5 if a == b else 1.0) if a >= b or b != b else 0.0), ((0.5 if a == b else 1.0) if b >= a or a != a else 0.0)
 
 
 @partials("fmin")
 def fmin(y, a, b):
-    return (0.0 if not (a <= b or b != b) else (0.5 if a == b else 1.0)), \
-        (0.0 if not (b <= a or a != a) else (0.5 if a == b else 1.0))
+    return ((0.5 if a == b else 1.0) if a <= b or b != b else 0.0), ((0.5 if a == b else 1.0) if b <= a or a != a else 0.0)
 
 
 @partials("clip")

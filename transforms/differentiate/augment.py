@@ -9,6 +9,7 @@ from ..language.build import Builder, integer, loops, trips
 from ..language.core import Const, Ref, Var, array_of
 from ..language.dependence import index_of
 from ..language.emit import Statements
+from ..language.motion import learn
 from ..language.queries import called, is_allocation, is_loop, is_store, is_whole
 from ..language.substitution import substitute
 from .extents import counts_by_index
@@ -131,14 +132,15 @@ class Augmented:
     def room_for_all(self, loop) -> list:
         """Room on the tapes for all iterations of a loop, before it begins."""
         growing = [t for t in self.plan.all_tapes() if t.ticket is loop]
-        b = Builder(self.facts)
+        b = Builder()               # of the ends as they stand: what else is equal to them may not be there
         if growing and self.ends_as_told(loop):
             first, more = Var("ticket", "int64"), trips(b, loop.start, loop.stop, core.known_value(loop.step))
-            self.facts.number(first)
             b.read(first, self.plan.cell(loop), (integer(0),))
             room = b.iadd(first, more)
             for tape in growing:
                 b.add(core.Resize(tape.array, room))
+            learn(self.facts, b.stmts)
+            self.facts.number(first)
         return b.stmts
 
     def loop_head(self, loop) -> list:

@@ -60,6 +60,9 @@ def with_earlier(block, position: int, touches: Touches, mapping: dict):
     if k is None:
         return None
     first = block[k]
+    sized = {s.array for s in core.walk((second,)) if isinstance(s, core.Alloc)}
+    if any(m.var in a.shape for m in first.merges for a in sized):
+        return None                         # the sizes of memory are not told on either side
     if first.merges:                        # what it needs but for results of the first
         second, = substitute((second,), {m.var: Const(0, m.var.dtype) for m in first.merges}, fresh=False)
     if touches[second].names & touches[first].defines:
