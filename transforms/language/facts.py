@@ -19,6 +19,7 @@ def integer(value: int) -> Const:
 NEAR = 8                                # places beyond a range that an index may have: it hardly leaves the range
 DEEPEST = 12                            # replacements of a variable by a bound, one after the other, in a proof
 ORDERS = {"lt": {"<"}, "le": {"<", "="}, "eq": {"="}, "ne": {"<", ">"}, "ge": {"=", ">"}, "gt": {">"}}
+COMPOSED = ("mul", "max", "min", "floordiv", "mod")
 STEPS, FEW_STEPS = 1000, 200            # that a proof may try; fewer where checks have made many lower bounds known
 
 
@@ -233,8 +234,8 @@ class Facts:
             return None if inner is None else builder.isub(inner, 1)
         return None
 
-    def needed(self, atom: Atom) -> set[Var]:
-        """The variables in the affine form of an integer, and in those of the factors of a product among them."""
+    def parts(self, atom: Atom, ops: tuple[str, ...]) -> set[Var]:
+        """The variables in the affine form of an integer, and in those of the operands of such operations among them."""
         found: set[Var] = set()
         waiting = list(self.affine(atom)[1])
         while waiting:
@@ -242,24 +243,16 @@ class Facts:
             if v not in found:
                 found.add(v)
                 op, args = self.definition.get(v, ("", ()))
-                waiting += [w for a in args for w in self.affine(a)[1]] if op == "mul" else []
+                waiting += [w for a in args for w in self.affine(a)[1]] if op in ops else []
         return found
+
+    def needed(self, atom: Atom) -> set[Var]:
+        """The variables of an integer, and of the factors of products among them."""
+        return self.parts(atom, ("mul",))
 
     def leaves(self, atom: Atom) -> set[Var]:
         """The variables of which an integer is made by sums, products, quotients, largest and smallest ones."""
-        found: set[Var] = set()
-        seen: set[Var] = set()
-        waiting = list(self.affine(atom)[1])
-        while waiting:
-            v = waiting.pop()
-            if v not in seen:
-                seen.add(v)
-                op, args = self.definition.get(v, ("", ()))
-                if op in ("mul", "max", "min", "floordiv", "mod"):
-                    waiting += [w for a in args for w in self.affine(a)[1]]
-                else:
-                    found.add(v)
-        return found
+        return {v for v in self.parts(atom, COMPOSED) if self.definition.get(v, ("",))[0] not in COMPOSED}
 
     def multiplies(self, atom: Atom) -> bool:
         """Whether there is a product of variables in an integer."""
