@@ -30,6 +30,7 @@ from .transforms.language import core
 from .transforms.language.errors import AutodiffError, InternalError
 from .transforms.language.motion import facts_of
 from .transforms.language.ops import HOMES
+from .transforms.language.queries import operations
 from .transforms.language.substitution import with_own_arrays
 from .transforms.language.units import called_in_loops, with_units
 from .transforms.language.verify import verify
@@ -282,13 +283,16 @@ def kept_tape(program: core.Function, plan, rows=None, more=()) -> tuple:
     statements = list(core.walk(program.body))
     alive = {s.array for s in statements if isinstance(s, core.Load)} | set(more)
     alive |= {x.array for s in statements if isinstance(s, core.Call) for x in s.args if isinstance(x, core.Ref)}
-    entries = []
-    for tape, *rest in plan.report():
+    made = operations(statements)
+    entries: list = []
+    for tape, *rest, facts in plan.report():
         while rows and tape.array in rows:              # joint loops need one row of it
             tape = copy.copy(tape)
             tape.array = rows[tape.array]
-        if tape.array in alive:
-            entries.append((tape, *rest))
+        if tape.array in alive and all(tape.array is not known.array for known, *_ in entries):
+            for size in made.keys() & set(tape.array.shape) - facts.definition.keys():
+                facts.define(size, made[size].op, made[size].args)
+            entries.append((tape, *rest, facts))
     return tuple(entries)
 
 

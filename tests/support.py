@@ -142,6 +142,18 @@ def with_places_checked(monkeypatch) -> None:
     monkeypatch.setattr(builtins, "__place", place, raising=False)
 
 
+def nothing_given(monkeypatch) -> None:
+    """Memory that nobody has written to holds nan."""
+    empty = np.empty
+
+    def made(shape, dtype=float, *more, **options):
+        array = empty(shape, dtype, *more, **options)
+        if array.dtype.kind == "f":
+            array.fill(np.nan)
+        return array
+    monkeypatch.setattr(np, "empty", made)
+
+
 def some_positions(seed: int, count: int) -> tuple[int, ...]:
     """Arguments to differentiate by: all of `count`, or some. What one gradient needs, another may not."""
     r = random.Random(seed)

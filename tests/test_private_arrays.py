@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import assert_gradient, program_beside_python, with_places_checked
+from .support import assert_gradient, nothing_given, program_beside_python, with_places_checked
 
 MADE = ["np.zeros(n)", "np.full(n, 0.3)", "np.ones(n)", "w.copy()"]
 RANGES = ["range(n)", "range(n)", "range(n)", "range(n - 1, -1, -1)", "range(1, n)", "range(n - 1)", "range(0, n, 2)",
@@ -60,18 +60,6 @@ def random_program(seed: int) -> str:
     put([r.choice(READS)])
     after = r.choice(["", "", "", " + np.sum(a * w)", " + np.sum(B)", " + a[0] + c[0, 0]"])
     return "\n".join([*lines, f"    return s + 0.1 * np.sum(w * w){after}"])
-
-
-def nothing_given(monkeypatch) -> None:
-    """Memory that nobody has written to holds nan."""
-    empty = np.empty
-
-    def made(shape, dtype=float, *more, **options):
-        array = empty(shape, dtype, *more, **options)
-        if array.dtype.kind == "f":
-            array.fill(np.nan)
-        return array
-    monkeypatch.setattr(np, "empty", made)
 
 
 def differs(seed: int, mode: str, sizes=(2, 3, 5)) -> str:

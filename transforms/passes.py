@@ -30,6 +30,7 @@ from .optimise.loop_distribution import distribute
 from .optimise.loop_fusion import merge_nests
 from .optimise.loop_interchange import interchange
 from .optimise.loop_reversal import straighten
+from .optimise.made_in_rows import make_in_rows
 from .optimise.masked_loops import guard_masked
 from .optimise.merged_axes import separate_axes
 from .optimise.outer_products import multiply_at_once
@@ -46,6 +47,7 @@ from .optimise.scalar_expansion import turn_columns
 from .optimise.scalar_replacement import promote
 from .optimise.scattered_rows import scatter_rows
 from .optimise.simplify import resolve_links, share_inputs, simplify
+from .optimise.states_on_tapes import lie_on_tapes
 from .optimise.store_forwarding import forward_values
 from .optimise.summed_products import sum_first
 from .optimise.tape_reads import read_tapes
@@ -86,6 +88,8 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(read_tapes),
         Pass(without_dead_stores, then=simplify),
         Pass(choose_stores),
+        Pass(lie_on_tapes, rows=True),
+        Pass(make_in_rows, then=simplify, rows=True),
         Pass(join, then=simplify, rows=True),
         Pass(check_early),
         Pass(merge_branches, then=simplify),

@@ -12,24 +12,23 @@ def filtered_grad(F, Q, r, y):
     F_0, F_1 = F.shape
     Q_0, Q_1 = Q.shape
     y_size = y.shape[0]
-    m = np.zeros(2)
-    P = np.empty((2, 2))
-    # golden_programs.py:40    P = np.eye(2)
-    for i in range(2):
-        P[i, 0] = 1.0 if i == 0 else 0.0
-        P[i, 1] = 1.0 if i == 1 else 0.0
     if not F_1 == 2:
         raise ValueErrorAt('matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->(n?,m?) (size 2 is different from {})', 'golden_programs.py:42, in filtered', F_1)
     if not (F_0 == Q_0 and Q_0 == Q_1):
         raise ValueErrorAgain('operands could not be broadcast together with shapes ({},{}) ({},{})', 'golden_programs.py:42, in filtered', F_0, F_0, Q_0, Q_1)
     if not 2 == Q_1:
         raise ValueErrorAgain('`P` changes its shape in the loop (golden_programs.py:42)', 'golden_programs.py:42, in filtered')
-    m_tape = empty((y_size, 2))
-    P_tape = empty((y_size, 2, 2))
-    P_1 = empty((y_size, 2, 2))
+    P_tape = empty((y_size + 1, 2, 2))
+    # golden_programs.py:40    P = np.eye(2)
+    for i in range(2):
+        P_tape[0, i, 0] = 1.0 if i == 0 else 0.0
+        P_tape[0, i, 1] = 1.0 if i == 1 else 0.0
+    m_tape = empty((y_size + 1, 2))
+    P = empty((y_size, 2, 2))
     K = empty((y_size, 2))
-    m_1 = empty((y_size, 2))
+    m = empty((y_size, 2))
     v = empty((y_size, 2, 2))
+    m_tape[0, :] = 0.0
     v_1 = np.empty((2, 2))
     # golden_programs.py:44    P = F @ P @ F.T + Q
     Q_2 = Q[0, 0]
@@ -39,43 +38,39 @@ def filtered_grad(F, Q, r, y):
     # golden_programs.py:42    for t in range(y.shape[0]):
     for t in range(y_size):
         # golden_programs.py:43    m = F @ m
-        matmul_into(m_1[t], F, m)
+        matmul_into(m[t], F, m_tape[t])
         # golden_programs.py:44    P = F @ P @ F.T + Q
-        matmul_into(v[t], F, P)
+        matmul_into(v[t], F, P_tape[t])
         matmul_into(v_1, v[t], F.T)
-        P_2 = v_1[0, 0] + Q_2
-        P_1[t, 0, 0] = P_2
-        P_3 = v_1[0, 1] + Q_3
-        P_1[t, 0, 1] = P_3
-        P_4 = v_1[1, 0] + Q_4
-        P_1[t, 1, 0] = P_4
-        P_5 = v_1[1, 1] + Q_5
-        P_1[t, 1, 1] = P_5
+        P_1 = v_1[0, 0] + Q_2
+        P[t, 0, 0] = P_1
+        P_2 = v_1[0, 1] + Q_3
+        P[t, 0, 1] = P_2
+        P_3 = v_1[1, 0] + Q_4
+        P[t, 1, 0] = P_3
+        P_4 = v_1[1, 1] + Q_5
+        P[t, 1, 1] = P_4
         # golden_programs.py:45    s = P[0, 0] + r
-        s = P_2 + r
+        s = P_1 + r
         # golden_programs.py:46    e = y[t] - m[0]
-        m_2 = m_1[t, 0]
-        e = y[t] - m_2
+        m_1 = m[t, 0]
+        e = y[t] - m_1
         # golden_programs.py:47    K = P[:, 0] / s
-        K_1 = P_2 / s
+        K_1 = P_1 / s
         K[t, 0] = K_1
+        # golden_programs.py:48    m = m + K * e
+        m_tape[t + 1, 0] = m_1 + K_1 * e
         # golden_programs.py:42    for t in range(y.shape[0]):
-        P_tape[t, 0, 0] = P[0, 0]
-        P[0, 0] = P_2 - K_1 * P_2
-        P_tape[t, 0, 1] = P[0, 1]
-        P[0, 1] = P_3 - K_1 * P_3
-        m_tape[t, 0] = m[0]
-        m[0] = m_2 + K_1 * e
+        P_tape[t + 1, 0, 0] = P_1 - K_1 * P_1
+        P_tape[t + 1, 0, 1] = P_2 - K_1 * P_2
         # golden_programs.py:47    K = P[:, 0] / s
-        K_2 = P_4 / s
+        K_2 = P_3 / s
         K[t, 1] = K_2
+        # golden_programs.py:48    m = m + K * e
+        m_tape[t + 1, 1] = m[t, 1] + K_2 * e
         # golden_programs.py:42    for t in range(y.shape[0]):
-        P_tape[t, 1, 0] = P[1, 0]
-        P[1, 0] = P_4 - K_2 * P_2
-        P_tape[t, 1, 1] = P[1, 1]
-        P[1, 1] = P_5 - K_2 * P_3
-        m_tape[t, 1] = m[1]
-        m[1] = m_1[t, 1] + K_2 * e
+        P_tape[t + 1, 1, 0] = P_3 - K_2 * P_1
+        P_tape[t + 1, 1, 1] = P_4 - K_2 * P_2
     # ---- reverse sweep: the same statements, last to first ----
     F_bar = np.zeros((2, 2))
     Q_bar = np.zeros((2, 2))
@@ -105,24 +100,24 @@ def filtered_grad(F, Q, r, y):
     P_bar_3 = 0.0
     for t in range(y_size - 1, -1, -1):
         # golden_programs.py:50    ll -= 0.5 * (np.log(s) + e * e / s)
-        e = y[t] - m_1[t, 0]
-        P_2 = P_1[t, 0, 0]
-        s = P_2 + r
+        e = y[t] - m[t, 0]
+        P_1 = P[t, 0, 0]
+        s = P_1 + r
         r_1 = 1.0 / s
         # golden_programs.py:49    P = P - np.outer(K, P[0])
         P_bar_4 = -P_bar
         K_1 = K[t, 0]
         P_bar_5 = -P_bar_1
-        P_3 = P_1[t, 0, 1]
+        P_2 = P[t, 0, 1]
         # golden_programs.py:48    m = m + K * e
-        K_bar = np.add(np.add(P_bar_4 * P_2, P_bar_5 * P_3), m_bar_1 * e)
+        K_bar = np.add(np.add(P_bar_4 * P_1, P_bar_5 * P_2), m_bar_1 * e)
         # golden_programs.py:49    P = P - np.outer(K, P[0])
         P_bar_6 = -P_bar_2
         K_2 = K[t, 1]
         P_bar_7 = -P_bar_3
         P_bar_8 = np.add(np.add(P_bar_5 * K_1, P_bar_1), P_bar_7 * K_2)
         # golden_programs.py:48    m = m + K * e
-        K_bar_1 = np.add(np.add(P_bar_6 * P_2, P_bar_7 * P_3), m_bar_2 * e)
+        K_bar_1 = np.add(np.add(P_bar_6 * P_1, P_bar_7 * P_2), m_bar_2 * e)
         m_bar[1] = m_bar_2
         # golden_programs.py:47    K = P[:, 0] / s
         P_bar_9 = np.add(P_bar_2, K_bar_1 * r_1)

@@ -153,28 +153,50 @@ def own_axes(loop: For, array: Arr) -> set:
     return set(own_rows(loop, array, lambda i: (i, 0)))
 
 
-def own_rows(loop: For, array: Arr, place: Callable[[Atom], tuple]) -> dict[int, int]:
+def own_rows(loop: For, array: Arr, place: Callable[[Atom], tuple], beside: tuple = ()) -> dict[int, int]:
     """The axes at which every access to `array` in the loop is at the loop's index plus one constant, and the constant.
 
-    place: an integer as (variable, constant added to it).
+    place: an integer as (variable, constant added to it). beside: another loop that touches the array too; what is read in
+    rows that neither writes, as `u[k]` beside `u[k + 1]`, is of no account.
     """
-    rows: dict[int, int] | None = None
-    for s in walk(loop.body):
+    found = touched(walk(loop.body), array, place)
+    rows = rows_of([index for index, _ in found], loop, array)
+    if rows or not found:
+        return rows
+    inside = defined_in((loop, *beside))
+    written = [index for index, writes in (*found, *touched(walk(beside), array, place)) if writes]
+    return rows_of([index for index, writes in found if writes or not written or not all(
+        apart(index, other, inside) for other in written)], loop, array)
+
+
+def touched(statements, array: Arr, place: Callable[[Atom], tuple]) -> list[tuple[list, bool]]:
+    """Where statements touch a buffer, as far as they say where, and whether they write it."""
+    found: list = []
+    for s in statements:
         match s:
             case Load(array=a, index=index) | Store(array=a, index=index):
-                found = [index] if a is array else []
+                found += [(index, isinstance(s, Store))] if a is array else []
             case Call(args=args, outs=outs):
-                found = [x.prefix if isinstance(x, Ref) else () for x in (*args, *outs)
-                         if x is array or isinstance(x, Ref) and x.array is array]
+                found += [(x.prefix if isinstance(x, Ref) else (), writes) for many, writes in ((args, False), (outs, True))
+                          for x in many if array_of(x) is array]
             case core.Alloc():
-                found = []
+                pass
             case _:
-                found = [()] if any(x is array for x in core.operands(s)) else []
-        for index in found:
-            places = enumerate(map(place, index))
-            mine = {k: more for k, (base, more) in places if base is loop.index}
-            rows = mine if rows is None else dict(rows.items() & mine.items())
+                found += [((), True)] if any(x is array for x in core.operands(s)) else []
+    return [(list(map(place, index)), writes) for index, writes in found]
+
+
+def rows_of(places: list, loop: For, array: Arr) -> dict[int, int]:
+    rows: dict[int, int] | None = None
+    for index in places:
+        mine = {k: more for k, (base, more) in enumerate(index) if base is loop.index}
+        rows = mine if rows is None else dict(rows.items() & mine.items())
     return dict.fromkeys(range(len(array.shape)), 0) if rows is None else rows
+
+
+def apart(a: list, b: list, inside: set) -> bool:
+    """Whether two places, whatever loops do inside which these variables change, are in different rows."""
+    return any(x[0] is y[0] and x[0] not in inside and x[1] != y[1] for x, y in zip(a, b, strict=False))
 
 
 def in_range(facts: Facts, array: Arr, index) -> bool:

@@ -245,7 +245,7 @@ def meet_in_own_rows(first: For, second: For, known: Merger) -> bool:
     for array in ((a.writes & b.names) | (b.writes & a.names)) - private:
         if array not in a.plain and array not in b.plain:
             continue
-        rows = [own_rows(loop, array, known.place).items() for loop in (first, second)]
+        rows = [own_rows(loop, array, known.place, (other,)).items() for loop, other in ((first, second), (second, first))]
         if not rows[0] & rows[1]:
             return False
     return True

@@ -249,7 +249,7 @@ def independent(loop: For, facts: Facts) -> bool:
 
     def place(index):
         constant, terms = facts.affine(index)
-        return (loop.index, constant) if terms == {loop.index: 1} else (index, 0)
+        return (next(iter(terms)), constant) if list(terms.values()) == [1] else (index, 0)
     read = loaded_in(loop.body)
     for array in core.written(loop.body):
         added = array not in read and loop.origin != "user" and all(map(is_addition, accesses(walk(loop.body), array)))

@@ -1,0 +1,94 @@
+"""What a program does with rows of its buffers: where each is made, who writes it, and whether only row by row."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ..language import core
+from ..language.core import Arr, Call, For, Function, Ref, Stmt, array_of
+from ..language.draws import is_draw
+from ..language.facts import Facts, combine
+from ..language.motion import facts_of
+from ..language.queries import counts_up, is_access, is_allocation, is_loop
+from ..language.units import unit_of
+
+
+class Rows:
+    """home: the block that makes a buffer, where one does; fixed: buffers that must stay as they are."""
+
+    def __init__(self, function: Function):
+        self.function = function
+        self.fixed = core.rebound(function.body) | {
+            x for x in (*function.params, *function.returns, *function.tape) if isinstance(x, Arr)}
+        self.home: dict[Arr, tuple] = {}
+        self.made: dict[Arr, list] = {}
+        self.used: dict[Arr, list] = {}
+        self.index(function.body)
+
+    def index(self, block) -> None:
+        for s in block:
+            if is_allocation(s):
+                self.home[s.array] = block
+                self.made.setdefault(s.array, []).append(s)
+            for a in {array_of(x) for x in core.operands(s)}:
+                if isinstance(a, Arr) and not (is_allocation(s) and a is s.array):
+                    self.used.setdefault(a, []).append(s)
+            for inner in core.sub_blocks(s):
+                self.index(inner)
+
+    @cached_property
+    def facts(self) -> Facts:
+        return facts_of(self.function)
+
+    def uses(self, array: Arr) -> list:
+        """The statements that read or write a buffer."""
+        return self.used.get(array, [])
+
+    def stores(self, array: Arr) -> list:
+        """Those that write it."""
+        return [s for s in self.uses(array) if array in map(array_of, core.results(s))]
+
+    def made_empty(self, array: Arr) -> bool:
+        """Whether one statement makes a buffer, without values."""
+        made = self.made.get(array, ())
+        return len(made) == 1 and made[0].fill is None
+
+    def by_rows(self, stmt, array: Arr, depth: int) -> bool:
+        """Whether a statement touches elements of a buffer, or what is behind so many indices, as a call can take it."""
+        if is_access(stmt):
+            return True
+        return isinstance(stmt, Call) and not is_draw(stmt) and unit_of(stmt) is None and all(
+            isinstance(x, Ref) and len(x.prefix) >= depth and not (x.transposed and len(x.prefix) < depth)
+            or x is array and depth == 0 for x in (*stmt.args, *stmt.outs) if array_of(x) is array)
+
+    def row(self, index, loop: For) -> tuple:
+        """What an index is more than that of a loop."""
+        return combine(self.facts.affine(index), self.facts.affine(loop.index), -1)
+
+    def runs_over(self, nest: Stmt, shape: tuple) -> bool:
+        """Whether the loops of a nest run over all of some axes, each over one."""
+        found = []
+        while counts_up(nest):
+            found.append(nest.stop)
+            inner = [s for s in nest.body if is_loop(s)]
+            if len(inner) != 1:
+                break
+            nest = inner[0]
+        return len(found) == len(shape) and all(map(self.facts.same, found, shape))
+
+
+def nest_of(nest) -> tuple[tuple, tuple]:
+    """The indices of loops inside each other, as far as each is the only one, and the body of the innermost."""
+    indices: list = []
+    body: tuple = ()
+    while counts_up(nest):
+        indices.append(nest.index)
+        body = nest.body
+        inner = [s for s in body if is_loop(s)]
+        if len(inner) != 1:
+            break
+        nest = inner[0]
+    return tuple(indices), body
+
+
+__all__ = ["Rows", "nest_of"]
