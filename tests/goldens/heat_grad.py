@@ -51,12 +51,18 @@ def heat_grad(u, k, steps):
                 v_bar[i - 1, j] += u_bar_2
                 v_bar[i, j] += u_bar_1 + -u_bar_2 * 4.0
                 k_bar_2 = np.add(k_bar_2, u_bar_1 * u_1)
-            for j in range(1, m - 1):
-                # golden_programs.py:122    u[i, j] = v[i, j] + k * (v[i - 1, j] + v[i + 1, j] + v[i, j - 1] + v[i, j + 1] - 4.0 * v[i, j])
-                v_bar[i, j + 1] += v_bar_row[j]
-            for j in range(1, m - 1):
+            # golden_programs.py:121    for j in range(1, m - 1):
+            for j in range(1, min(m - 1, 3)):
                 # golden_programs.py:122    u[i, j] = v[i, j] + k * (v[i - 1, j] + v[i + 1, j] + v[i, j - 1] + v[i, j + 1] - 4.0 * v[i, j])
                 v_bar[i, j - 1] += v_bar_row[j]
+            # golden_programs.py:121    for j in range(1, m - 1):
+            for j in range(2, m - 2):
+                # golden_programs.py:122    u[i, j] = v[i, j] + k * (v[i - 1, j] + v[i + 1, j] + v[i, j - 1] + v[i, j + 1] - 4.0 * v[i, j])
+                v_bar[i, j] += v_bar_row[j - 1] + v_bar_row[j + 1]
+            # golden_programs.py:121    for j in range(1, m - 1):
+            for j in range(max(1, m - 3), m - 1):
+                # golden_programs.py:122    u[i, j] = v[i, j] + k * (v[i - 1, j] + v[i + 1, j] + v[i, j - 1] + v[i, j + 1] - 4.0 * v[i, j])
+                v_bar[i, j + 1] += v_bar_row[j]
             # golden_programs.py:121    for j in range(1, m - 1):
             k_bar_1 = np.add(k_bar_1, k_bar_2)
         # golden_programs.py:119    v = u.copy()

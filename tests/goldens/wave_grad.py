@@ -34,7 +34,6 @@ def wave_grad(u, c, steps):
         u_1 = u[i]
         u_bar[i] = u_1 + u_1
     u_bar_row = empty(u_size)
-    u_bar_row_1 = empty(u_size)
     # golden_programs.py:25    for t in range(steps):
     for t in range(steps - 1, -1, -1):
         # golden_programs.py:27    u += v
@@ -45,13 +44,14 @@ def wave_grad(u, c, steps):
             v_bar_1 = v_bar[i + 1]
             c_1 = c[i + 1]
             v_bar_2 = v_bar_1 * (c_1 * c_1)
-            u_bar_row_1[i] = v_bar_2
+            u_bar_row[i] = v_bar_2
             u_bar[i] += v_bar_2
-            u_bar_row[i] = -v_bar_2 * 2.0
             c_bar_1 = v_bar_1 * (u_tape[t, i + 2] - 2.0 * u_tape[t, i + 1] + u_tape[t, i]) * c_1
             c_bar[i + 1] += c_bar_1 + c_bar_1
-        for i in range(c_size - 2):
-            u_bar[i + 1] += u_bar_row[i]
-        for i in range(c_size - 2):
-            u_bar[i + 2] += u_bar_row_1[i]
+        for i in range(min(c_size - 2, 1)):
+            u_bar[i + 1] -= u_bar_row[i] * 2.0
+        for i in range(2, c_size - 1):
+            u_bar[i] += u_bar_row[i - 2] - u_bar_row[i - 1] * 2.0
+        for i in range(max(0, c_size - 3), c_size - 2):
+            u_bar[i + 2] += u_bar_row[i]
     return u_bar, c_bar
