@@ -1,5 +1,6 @@
 """Places that wrap around: `np.roll`, and branches of the user's that do the same."""
 
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from autodiff import hvp, jacobian, value_and_grad, vjp
 from autodiff.transforms.optimise.wrapping import unwrap
 
 from .pictures import Reader, body_of
-from .support import assert_gradient, from_text
+from .support import assert_gradient, from_text, number_or_name
 
 
 def ring(u, v, steps):
@@ -44,6 +45,30 @@ FIELDS = tuple(np.random.default_rng(1).random((2, 6, 7)) + 0.3)
 @pytest.mark.parametrize("mode", ["python", "numba"])
 def test_fields_on_a_ring(mode):
     assert_gradient(lambda u, v: ring(u, v, 2), FIELDS, (0, 1), mode)
+
+
+def reaction(u, v, steps):
+    """Two fields, rolled apart before anything says that they are as large."""
+    for _ in range(steps):
+        lu = np.roll(u, 1) + np.roll(u, -1) - 2.0 * u
+        lv = np.roll(v, 1) + np.roll(v, -1) - 2.0 * v
+        w = u * v * v
+        u, v = u + 0.1 * lu - w, v + 0.05 * lv + w
+    return np.sum(u * v)
+
+
+def test_sizes_that_a_check_makes_equal():
+    """The middle of each loop has no choices; fields that are not as large are an error."""
+    gradient = value_and_grad(reaction, wrt=(0, 1), mode="python")
+    x, y = np.random.default_rng(3).random((2, 5))
+    assert_gradient(lambda u, v: reaction(u, v, 2), (x, y), (0, 1), "python")
+    gradient(x, y, 2)
+    loops = re.split(r"(?m)^ *for ", gradient.source)
+    assert all(" if " not in loop for loop in loops if re.match(r"[ij] in range\(1, \w+ - 1\)", loop))
+    assert sum(bool(re.match(r"[ij] in range\(1, \w+ - 1\)", loop)) for loop in loops) >= 2
+    for m in (2, 3, 6):
+        args = x, np.random.default_rng(m).random(m), 2
+        assert number_or_name(lambda *a: gradient(*a)[0], *args) == number_or_name(reaction, *args) == "ValueError"
 
 
 def test_branches_of_a_user():

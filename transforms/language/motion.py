@@ -6,7 +6,7 @@ touches are only added to by both. Checks stay before what they protect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from . import core
@@ -131,6 +131,15 @@ def made_equal(function: Function) -> dict[Guard, list[tuple]]:
     return {check: equal for check, equal in found.items() if equal}
 
 
+def behind_checks(function: Function) -> Iterator[tuple]:
+    """The outermost statements with what is known there: sizes are equal behind the check that makes them so, not before."""
+    facts, checks = facts_of(function, checks=False), made_equal(function)
+    for stmt in function.body:
+        yield stmt, facts
+        for pair in checks.get(stmt, ()):
+            facts.equate(*pair)
+
+
 def learn(facts: Facts, block) -> None:
     """Add what statements say of integers: definitions, and the ranges of loops' indices."""
     builder = Builder(facts)
@@ -205,4 +214,4 @@ def in_range(facts: Facts, array: Arr, index) -> bool:
         facts.at_least(i) and facts.at_most(i, s, 1) for i, s in zip(index, array.shape, strict=True))
 
 
-__all__ = ["Touches", "facts_of", "in_range", "learn", "own_axes", "own_rows"]
+__all__ = ["Touches", "behind_checks", "facts_of", "in_range", "learn", "own_axes", "own_rows"]

@@ -20,7 +20,7 @@ from ..language import core
 from ..language.build import Builder
 from ..language.core import Arr, Const, For, Function, If
 from ..language.facts import Facts
-from ..language.motion import Touches, facts_of, in_range, made_equal
+from ..language.motion import Touches, behind_checks, in_range
 from ..language.names import defined_in, names_in
 from ..language.ops import EXPENSIVE
 from ..language.queries import called, is_allocation, is_load, is_loop, is_ordinary, is_range, operation
@@ -32,17 +32,15 @@ def make_once(function: Function) -> Function:
     """The program that makes such arrays before the loops that read them."""
     if not any(is_allocation(t) for s in core.walk(function.body) if is_loop(s) for t in s.body):
         return function
-    facts, equal, touches = facts_of(function, checks=False), made_equal(function), Touches()
+    touches = Touches()
+    body: list = []
 
-    def change(s):
+    def change(s, facts: Facts):
         moved = invariant(s, facts, touches) if isinstance(s, For) and core.known_value(s.step) else []
         rest = replace(s, body=tuple(t for t in s.body if t not in moved)) if moved else s
         return [*where_it_runs(moved, s, facts), rest] if moved and not left_behind(moved, rest) else None
-    body: list = []
-    for s in function.body:
-        body += bottom_up((s,), change)
-        for pair in equal.get(s, ()):               # sizes are equal behind the check, not before it
-            facts.equate(*pair)
+    for stmt, facts in behind_checks(function):
+        body += bottom_up((stmt,), lambda s, facts=facts: change(s, facts))
     return replace(function, body=tuple(body))
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from ..language.build import ZERO, Builder
 from ..language.core import Function, If, Let, Merge, Var, sub_blocks, walk, with_blocks
 from ..language.facts import NEAR, Facts, combine
-from ..language.motion import facts_of
+from ..language.motion import behind_checks
 from ..language.queries import is_range, operation
 from ..language.rewrite import kept
 from ..language.substitution import renamed
@@ -24,9 +24,8 @@ def without_remainders(function: Function) -> Function:
     """The program with choices in the place of remainders of which it is known that they wrap once, or rarely."""
     if not any(operation(s) == "mod" and s.var.dtype == "int64" for s in walk(function.body)):
         return function
-    facts = facts_of(function, checks=False)            # which come later than some of these loops
     same: dict = {}
-    body = chosen(function.body, facts, same)
+    body = kept(function.body, [made for s, facts in behind_checks(function) for made in chosen((s,), facts, same)])
     return function if body is function.body else renamed(function, body, same)
 
 

@@ -38,7 +38,7 @@ from ..language.build import Builder
 from ..language.core import Arr, Atom, Const, For, Function, Var, defined
 from ..language.emit import Statements
 from ..language.facts import Facts
-from ..language.motion import facts_of
+from ..language.motion import behind_checks
 from ..language.names import defined_in
 from ..language.queries import is_access, is_addition, is_simple, is_whole, operations, scalars, stores
 from ..language.rewrite import each_loop
@@ -50,8 +50,8 @@ ONE, MINUS_ONE = Const(1, "int64"), Const(-1, "int64")
 
 def scatter_rows(function: Function) -> Function:
     """The program in which innermost loops of the reverse sweep add to one place of each row."""
-    facts = facts_of(function, checks=False)            # which come later than some of these loops
-    return replace(function, body=each_loop(function.body, lambda s: apart(s, facts) if s.origin == "reverse" else None))
+    return replace(function, body=tuple(made for stmt, facts in behind_checks(function) for made in each_loop(
+        (stmt,), lambda s, facts=facts: apart(s, facts) if s.origin == "reverse" else None)))
 
 
 def apart(loop, facts: Facts) -> list | None:

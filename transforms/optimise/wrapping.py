@@ -25,7 +25,7 @@ from ..language import core
 from ..language.build import Builder, integer
 from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, walk
 from ..language.facts import Facts, combine
-from ..language.motion import facts_of, own_rows
+from ..language.motion import behind_checks, own_rows
 from ..language.queries import accesses, acting, counts_up, is_access, is_addition, is_loop, is_whole, loaded_in, operation
 from ..language.rewrite import each_branch, each_loop, without_operations
 from ..language.substitution import renamed, substitute
@@ -44,9 +44,10 @@ def unwrap(function: Function) -> Function:
     settled: dict = {}
     body = each_branch(function.body, lambda s: choice(s, settled))
     function = renamed(function, body, settled)
-    facts = facts_of(function, checks=False)            # which come later than some of these loops
-    body = each_loop(function.body, lambda s: in_two(s, facts, works) if around_others(s) else None)
-    body = each_loop(body, lambda s: split(s, facts) if innermost(s) else None)
+    body = ()
+    for stmt, facts in behind_checks(function):
+        part = each_loop((stmt,), lambda s, facts=facts: in_two(s, facts, works) if around_others(s) else None)
+        body += each_loop(part, lambda s, facts=facts: split(s, facts) if innermost(s) else None)
     return fold_constants(replace(function, body=body))
 
 
