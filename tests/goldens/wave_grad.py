@@ -50,8 +50,8 @@ def wave_grad(u, c, steps):
             c_bar[i + 1] += c_bar_1 + c_bar_1
         for i in range(min(c_size - 2, 1)):
             u_bar[i + 1] -= u_bar_row[i] * 2.0
-        for i in range(2, c_size - 1):
+        for i in range(2, u_size - 1):
             u_bar[i] += u_bar_row[i - 2] - u_bar_row[i - 1] * 2.0
-        for i in range(max(0, c_size - 3), c_size - 2):
+        for i in range(max(0, u_size - 3), c_size - 2):
             u_bar[i + 2] += u_bar_row[i]
     return u_bar, c_bar
