@@ -121,3 +121,97 @@ def test_states_lie_on_their_tapes(function, args, wrt, states, mode):
         tape = re.search(rf"    {name}_tape\w* = empty\(\((\w+) \+ 1, ", gradient.source)
         assert tape and re.search(rf" {name}_tape\[(k \+ 1|k_next), i\] = ", gradient.source)
     assert gradient.source.count("_tape = ") == len(states)
+
+
+def shorter_runs(w, T):
+    """A later run of the loop writes fewer rows of what an earlier one has kept."""
+    n, x, y, H, s = len(w), w * 0.7, np.empty(len(w)), np.empty((T, len(w))), 0.0
+    for turn in range(2):
+        for k in range(T - turn):
+            for i in range(n):
+                y[i] = x[n - 1 - i] * w[i]
+            for i in range(n):
+                H[k, i] = x[i]
+                x[i] = y[i]
+    for k in range(T):
+        for i in range(n):
+            s += H[k, i] * H[k, n - 1 - i]
+    return s
+
+
+def rows_of_the_run_before(w, T):
+    """An iteration reads the row that the next one will write, as the run before left it."""
+    n, x, y, H, s = len(w), w * 0.7, np.empty(len(w)), np.empty((T + 1, len(w))), 0.0
+    for turn in range(3):
+        for k in range(T + 1):
+            for i in range(n):
+                y[i] = x[n - 1 - i] * w[i]
+            if turn > 0 and k < T:
+                for i in range(n):
+                    s += H[k + 1, i] * w[i]
+            for i in range(n):
+                H[k, i] = x[i]
+                x[i] = y[i]
+    return s
+
+
+def a_part_for_each(w, T):
+    """Each of two series has a part of the rows, which a loop around all writes again, not all of it."""
+    n, x, y, H, s = len(w), w * 0.7, np.empty(len(w)), np.empty((2, T, len(w))), 0.0
+    for turn in range(2):
+        for j in range(2):
+            for k in range(T - turn):
+                for i in range(n):
+                    y[i] = x[n - 1 - i] * w[i]
+                for i in range(n):
+                    H[j, k, i] = x[i]
+                    x[i] = y[i]
+        for j in range(2):
+            for k in range(T):
+                for i in range(n):
+                    s += H[j, k, i] * w[i]
+    return s
+
+
+def two_series(w, T):
+    """One series is copied to the other, one row on, and read when that is written anew."""
+    n, s, S, H = len(w), 0.0, np.empty((T, len(w))), np.empty((T + 1, len(w)))
+    for turn in range(2):
+        for k in range(T + 1):
+            for i in range(n):
+                H[k, i] = w[i] * 0.5 + turn
+        if turn > 0:
+            for i in range(n):
+                s += S[0, i] * 0.3
+        for k in range(T):
+            for i in range(n):
+                S[k, i] = H[k, n - 1 - i] * 0.3
+            for i in range(n):
+                H[k + 1, i] = S[k, i]
+    for i in range(n):
+        s += H[T, i] * H[T, i]
+    return s
+
+
+def made_after(w, T):
+    """The rows are made when what is copied there has been."""
+    n, s, x = len(w), 0.0, w * 0.7
+    for k in range(T):
+        y = np.empty(n)
+        for i in range(n):
+            y[i] = x[n - 1 - i] * 0.5
+        H = np.empty((k + 1, n))
+        for i in range(n):
+            H[k, i] = y[i]
+        for i in range(n):
+            s += H[k, n - 1 - i] * y[n - 1 - i]
+    return s
+
+
+@pytest.mark.parametrize("function", [shorter_runs, rows_of_the_run_before, a_part_for_each, two_series, made_after])
+@pytest.mark.parametrize("T", [1, 3])
+def test_rows_that_another_run_needs(function, T):
+    w = np.linspace(0.3, 0.9, 4)
+    gradient = value_and_grad(function, mode="python", debug=True)
+    assert gradient(w, T)[0] == pytest.approx(function(w, T), rel=1e-13)
+    assert_gradient(function, (w, T), (0,), "python")

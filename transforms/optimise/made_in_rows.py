@@ -29,6 +29,8 @@ from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .rows import Rows, nest_of
 
+MOST = 24               # buffers of a program: the whole of it is read for each
+
 
 @dataclass(frozen=True, eq=False)
 class Copy:
@@ -51,7 +53,10 @@ class Copy:
 
 def make_in_rows(function: Function, rows: dict | None = None) -> Function:
     """The program that makes in rows what it copies there. `rows` gets what stands for buffers that go."""
-    while (made := moved(function, {} if rows is None else rows)) is not None:
+    for _ in range(MOST):
+        made = moved(function, {} if rows is None else rows)
+        if made is None:
+            break
         function = made
     return function
 
@@ -110,10 +115,12 @@ def can_go(block, loop: For, copy: Copy, known: Rows) -> bool:
     beside = (*before, *(s for s in core.walk((copy.nest,)) if s is not copy.store))
     if not all(apart(p, copy, known) for s in beside for p in places(s, target)):
         return False
+    if target in defined_in(loop.body):
+        return False
     if copy.local:
         return known.home[source] is loop.body
     earlier = {t for s in block[:block.index(loop)] for t in core.walk((s,))}
-    return known.home[source] is known.home[target] and all(
+    return known.home[source] is known.home[target] and known.own_part(target, copy.prefix, loop) and all(
         at_row(p, copy.load.index[:at + 1], known) for s in known.stores(source) for p in places(s, source)) and all(
         s in inside or s in earlier for s in known.stores(target))
 

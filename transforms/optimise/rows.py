@@ -9,12 +9,13 @@ from ..language.core import Arr, Call, For, Function, Ref, Stmt, array_of
 from ..language.draws import is_draw
 from ..language.facts import Facts, combine
 from ..language.motion import facts_of
-from ..language.queries import counts_up, is_access, is_allocation, is_loop
+from ..language.queries import counts_up, is_access, is_allocation, is_loop, is_range
 from ..language.units import unit_of
 
 
 class Rows:
-    """home: the block that makes a buffer, where one does; fixed: buffers that must stay as they are."""
+    """home: the block that makes a buffer, where one does; fixed: buffers that must stay as they are; around: the loops
+    around loops and around what makes buffers."""
 
     def __init__(self, function: Function):
         self.function = function
@@ -23,10 +24,13 @@ class Rows:
         self.home: dict[Arr, tuple] = {}
         self.made: dict[Arr, list] = {}
         self.used: dict[Arr, list] = {}
-        self.index(function.body)
+        self.around: dict[Stmt, tuple] = {}
+        self.index(function.body, ())
 
-    def index(self, block) -> None:
+    def index(self, block, loops: tuple) -> None:
         for s in block:
+            if is_allocation(s) or is_loop(s):
+                self.around[s] = loops
             if is_allocation(s):
                 self.home[s.array] = block
                 self.made.setdefault(s.array, []).append(s)
@@ -34,7 +38,7 @@ class Rows:
                 if isinstance(a, Arr) and not (is_allocation(s) and a is s.array):
                     self.used.setdefault(a, []).append(s)
             for inner in core.sub_blocks(s):
-                self.index(inner)
+                self.index(inner, (*loops, s) if is_loop(s) else loops)
 
     @cached_property
     def facts(self) -> Facts:
@@ -60,6 +64,13 @@ class Rows:
         return isinstance(stmt, Call) and not is_draw(stmt) and unit_of(stmt) is None and all(
             isinstance(x, Ref) and len(x.prefix) >= depth and not (x.transposed and len(x.prefix) < depth)
             or x is array and depth == 0 for x in (*stmt.args, *stmt.outs) if array_of(x) is array)
+
+    def own_part(self, array: Arr, prefix: tuple, loop: For) -> bool:
+        """Whether each run of a loop has a part of its own of a buffer, behind these indices: no other run has written
+        there, nor reads what this one leaves."""
+        alloc, = self.made[array]
+        between = self.around[loop][len(self.around[alloc]):]
+        return alloc not in core.walk(loop.body) and all(is_range(x) and x.index in prefix for x in between)
 
     def row(self, index, loop: For) -> tuple:
         """What an index is more than that of a loop."""

@@ -48,6 +48,7 @@ from ..language.substitution import substitute
 from .rows import Rows, nest_of
 
 ONE = Const(1, "int64")
+MOST = 24               # states of a program: the whole of it is read for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,10 @@ class State:
 
 def lie_on_tapes(function: Function, rows: dict | None = None) -> Function:
     """The program whose states lie on the tapes that keep them. `rows` gets the longer tapes by the old ones."""
-    while (made := moved(function, {} if rows is None else rows)) is not None:
+    for _ in range(MOST):
+        made = moved(function, {} if rows is None else rows)
+        if made is None:
+            break
         function = made
     return function
 
@@ -106,8 +110,8 @@ def states(nest) -> list[State]:
 def can_move(loop: For, state: State, known: Rows) -> bool:
     x, tape, facts = state.array, state.tape, known.facts
     return (not {x, tape} & known.fixed and x.dtype == tape.dtype and known.made_empty(tape)
-            and known.stores(tape) == [state.kept] and not {x, tape} & defined_in(loop.body)
-            and not set(state.prefix) & defined_in((loop,))
+            and known.stores(tape) == [state.kept] and known.own_part(tape, state.prefix, loop)
+            and x not in defined_in(loop.body) and not set(state.prefix) & defined_in((loop,))
             and all(known.by_rows(s, tape, len(state.prefix) + 1) for s in known.uses(tape))
             and all(known.by_rows(s, x, 0) for s in known.uses(x))
             and [s for s in core.walk(loop.body) if x in map(array_of, core.results(s))] == [state.written]
