@@ -15,7 +15,7 @@ RANGES = [("range(2, n - 2)", -2, 2), ("range(1, n - 1)", -1, 1), ("range(n - 3)
           ("range(2, min(n - 2, m))", -2, 2)]
 TERMS = ["{a}", "2.0 * {a}", "-{a}", "{a} * {b}", "np.sin({a})", "{a} * w[i % n]", "0.3 * {a} * {a}"]
 USES = ["s += 0.1 * ({e})", "y[i] = {e}\ns += 0.1 * y[i] * w[i % n]", "d = {e}\ns += 0.1 * np.sin(d)",
-        "d = {e}\nif d > 0.4:\n    s += d",         "d = {e}\ny[i] = d\nz[i] = d * d", "y[i] = {e} + 0.3 * y[i - 1]"]
+        "d = {e}\nif d > 0.4:\n    s += d", "d = {e}\ny[i] = d\nz[i] = d * d", "y[i] = {e} + 0.3 * y[i - 1]"]
 
 
 def random_program(seed: int) -> str:
@@ -85,3 +85,18 @@ def test_rows_meet_in_one_loop(n, mode):
     gradient = value_and_grad(third_order, wrt=(0, 1), mode=mode)
     gradient(u, 0.7)
     assert "u_bar[i] += u_bar_row[i + 2] + u_bar_row[i - 1] * 2.0 - u_bar_row[i + 1] * 6.0" in gradient.source
+
+
+def two_lengths(u, v, p):
+    """Places of two arrays, one of which ends sooner, from an index on that may be below 0."""
+    d = np.zeros(len(u))
+    for i in range(p, len(v) - 3):
+        d[i + 1] = np.sin(v[i + 1]) * v[i + 3] + u[i + 4] * u[i + 1]
+    return np.sum(d * d)
+
+
+def test_rows_are_as_long_as_what_they_are_added_to(monkeypatch):
+    with_places_checked(monkeypatch)
+    u, v = np.linspace(0.1, 0.9, 9), np.linspace(0.8, 0.3, 7)
+    for p in (-1, 0, 2):
+        assert_gradient(two_lengths, (u, v, p), (0, 1), "python")

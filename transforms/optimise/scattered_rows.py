@@ -77,7 +77,8 @@ class Part:
 class Scattered:
     """A loop, and the additions that leave it: each with the axis it runs along, and its distance from the index.
 
-    base: what is added to the index for an element's place in a row, which is not below 0.
+    parts: what is added, by the number that waits in a row; rows: by that number, with what is added to the index for an
+    element's place there, which is not below 0.
     """
 
     def __init__(self, loop: For, facts: Facts, moved: list):
@@ -86,7 +87,7 @@ class Scattered:
         self.low, self.high = loop.start, loop.stop
         if loop.step == MINUS_ONE:
             self.low, self.high = self.before.iadd(loop.stop, 1), self.before.iadd(loop.start, 1)
-        self.base = 0 if facts.at_least(self.low) else moved[0][2]
+        below = not facts.at_least(self.low)
         self.inside = defined_in((loop,))
         chains = [self.chain(s.value) for s, *_ in moved]
         count = Counter(v for chain in chains for v in chain)
@@ -94,8 +95,10 @@ class Scattered:
         for chain in chains:                # the first number that several have in common
             value = next(iter(chain))
             self.parts[value] = chain[next((v for v in chain if count[v] > 1), value)]
-        self.rows = {self.parts[s.value].base: Arr(f"{s.array.hint}_row", s.array.dtype, (s.array.shape[axis],))
-                     for s, axis, _ in reversed(moved)}
+        self.rows: dict[Atom, tuple[Arr, int]] = {}
+        for s, axis, offset in reversed(moved):
+            base = self.parts[s.value].base
+            self.rows[base] = Arr(f"{s.array.hint}_row", base.dtype, (s.array.shape[axis],)), offset if below else 0
 
     def chain(self, value: Atom) -> dict[Atom, Part]:
         """A number, and those of the loop that it is but for the sign and for factors that the loop does not change."""
@@ -120,11 +123,12 @@ class Scattered:
             body.add(s)
             for v in defined(s):
                 if v in self.rows:
-                    body.write(self.rows[v], (body.iadd(self.loop.index, self.base),), v, loc=s.loc)
+                    row, more = self.rows[v]
+                    body.write(row, (body.iadd(self.loop.index, more),), v, loc=s.loc)
         after = [s for group in self.groups() for s in (
             self.together(group) if len(group) > 1 else [self.alone(group[0][0])])]
         allocs = Statements()
-        for row in self.rows.values():
+        for row, _ in self.rows.values():
             allocs.make(row)
         return [*allocs.stmts, *self.before.stmts, replace(self.loop, body=tuple(body.stmts)), *after]
 
@@ -141,16 +145,17 @@ class Scattered:
         """A loop with one addition; all of it, or a part that begins and ends elsewhere."""
         index, b = Var(self.loop.index.hint, "int64"), Builder(self.facts)
         self.facts.number(index)
-        addition = replace(s, value=self.read(b, s, b.iadd(index, self.base)))
+        addition = replace(s, value=self.read(b, s, index))
         needed = slice_of(addition, operations(self.loop.body, lambda s: s.var.dtype == "int64"))
         inner = substitute((*(d for d in self.loop.body if d in needed), addition), {self.loop.index: index})
         part = {} if start is None else {"start": start, "stop": stop, "step": ONE}
         return replace(self.loop, index=index, carries=(), body=(*b.stmts, *inner), **part)
 
-    def read(self, b: Builder, s, place, signed: bool = True) -> Atom:
-        """What one addition adds, or less than nothing, by the element of its row."""
+    def read(self, b: Builder, s, index: Atom, signed: bool = True) -> Atom:
+        """What one addition adds in an iteration; without its sign if it is not `signed`."""
         part = self.parts[s.value]
-        value: Atom = b.read(Var(s.array.hint, s.value.dtype), self.rows[part.base], (place,), s.loc)
+        row, more = self.rows[part.base]
+        value: Atom = b.read(Var(s.array.hint, row.dtype), row, (b.iadd(index, more),), s.loc)
         for factor in part.factors:
             value = b.let("mul", value, factor, dtype=s.value.dtype, hint=s.array.hint)
         return b.let("neg", value, dtype=s.value.dtype, hint=s.array.hint) if signed and part.sign < 0 else value
@@ -166,7 +171,7 @@ class Scattered:
         index, inner = Var(self.loop.index.hint, "int64"), Builder(self.facts)
         self.facts.number(index)
         terms = sorted(group, key=lambda one: -self.parts[one[0].value].sign)
-        found = [(t, self.read(inner, t, inner.iadd(index, self.base - offset), t is terms[0][0])) for t, _, offset in terms]
+        found = [(t, self.read(inner, t, inner.isub(index, offset), t is terms[0][0])) for t, _, offset in terms]
         total = found[0][1]
         for t, more in found[1:]:
             op = "sub" if self.parts[t.value].sign < 0 else "add"
