@@ -34,8 +34,8 @@ MOST = 24               # buffers of a program: the whole of it is read for each
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A nest of a loop that copies `source`, or a row of it, to a row of `target`. at: the axis of the rows, behind the
-    indices `prefix`; shift: the row of the target less the number of the iteration; apart: less the row of the source."""
+    """A nest of a loop that copies `source`, or a row of it, to a row of `target`. prefix: the indices in front of the row;
+    shift: the row of the target less the loop's index."""
 
     source: Arr
     target: Arr
