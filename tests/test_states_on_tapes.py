@@ -143,34 +143,32 @@ def rows_of_the_run_before(w, T):
     """An iteration reads the row that the next one will write, as the run before left it."""
     n, x, y, H, s = len(w), w * 0.7, np.empty(len(w)), np.empty((T + 1, len(w))), 0.0
     for turn in range(3):
-        for k in range(T + 1):
+        for k in range(T):
             for i in range(n):
-                y[i] = x[n - 1 - i] * w[i]
-            if turn > 0 and k < T:
-                for i in range(n):
-                    s += H[k + 1, i] * w[i]
+                y[i] = x[n - 1 - i] * 0.5
             for i in range(n):
                 H[k, i] = x[i]
                 x[i] = y[i]
+            if turn > 0 and k < T - 1:
+                s += H[k + 1, 1]
     return s
 
 
 def a_part_for_each(w, T):
     """Each of two series has a part of the rows, which a loop around all writes again, not all of it."""
-    n, x, y, H, s = len(w), w * 0.7, np.empty(len(w)), np.empty((2, T, len(w))), 0.0
+    n, s, H = len(w), 0.0, np.empty((2, T, len(w)))
     for turn in range(2):
         for j in range(2):
+            x = w * 0.7 + j + turn
+            y = np.empty(n)
             for k in range(T - turn):
                 for i in range(n):
-                    y[i] = x[n - 1 - i] * w[i]
+                    y[i] = 0.5 * x[n - 1 - i]
                 for i in range(n):
                     H[j, k, i] = x[i]
                     x[i] = y[i]
-        for j in range(2):
-            for k in range(T):
-                for i in range(n):
-                    s += H[j, k, i] * w[i]
-    return s
+            s += x[0]
+    return s + np.sum(H)
 
 
 def two_series(w, T):
@@ -204,7 +202,7 @@ def made_after(w, T):
         for i in range(n):
             H[k, i] = y[i]
         for i in range(n):
-            s += H[k, n - 1 - i] * y[n - 1 - i]
+            s += H[k, n - 1 - i] + y[n - 1 - i]
     return s
 
 
