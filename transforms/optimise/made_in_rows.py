@@ -24,12 +24,10 @@ from ..language.build import Builder, sum_of
 from ..language.core import Arr, Atom, Call, For, Function, Load, Ref, Store, array_of
 from ..language.facts import combine
 from ..language.names import defined_in
-from ..language.queries import is_access, is_allocation, is_assignment, is_whole, loads
+from ..language.queries import is_access, is_allocation, is_assignment, loads
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
-from .rows import Rows, nest_of
-
-MOST = 24               # buffers of a program: the whole of it is read for each
+from .rows import Rows, nest_of, one_by_one
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,27 +51,13 @@ class Copy:
 
 def make_in_rows(function: Function, rows: dict | None = None) -> Function:
     """The program that makes in rows what it copies there. `rows` gets what stands for buffers that go."""
-    for _ in range(MOST):
-        made = moved(function, {} if rows is None else rows)
-        if made is None:
-            break
-        function = made
-    return function
+    rows = {} if rows is None else rows
 
-
-def moved(function: Function, rows: dict) -> Function | None:
-    known = Rows(function)
-
-    def first(block) -> Function | None:
-        for s in block:
-            if is_whole(s):
-                for copy in (copy for nest in s.body for copy in copies(s, nest, known) if can_go(block, s, copy, known)):
-                    return in_row(function, s, copy, known, rows)
-            for inner in core.sub_blocks(s):
-                if (found := first(inner)) is not None:
-                    return found
-        return None
-    return first(function.body)
+    def move(block, loop: For, known: Rows) -> Function | None:
+        found = (copy for nest in loop.body for copy in copies(loop, nest, known) if can_go(block, loop, copy, known))
+        copy = next(found, None)
+        return None if copy is None else in_row(loop, copy, known, rows)
+    return one_by_one(function, move)
 
 
 def copies(loop: For, nest, known: Rows) -> list[Copy]:
@@ -144,9 +128,9 @@ def apart(index: tuple, copy: Copy, known: Rows) -> bool:
 
 
 # -- what is made -------------------------------------------------------------------------------------------------------
-def in_row(function: Function, loop: For, copy: Copy, known: Rows, rows: dict) -> Function:
+def in_row(loop: For, copy: Copy, known: Rows, rows: dict) -> Function:
     """The program in which one buffer's values are made where they are copied to."""
-    source, target, at = copy.source, copy.target, len(copy.prefix)
+    function, source, target, at = known.function, copy.source, copy.target, len(copy.prefix)
     rows[source] = target
     without = top_down(loop.body, lambda s: () if s is copy.store or is_allocation(s) and s.array is source else None)
     if copy.local:

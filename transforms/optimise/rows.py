@@ -1,7 +1,11 @@
-"""What a program does with rows of its buffers: where each is made, who writes it, and whether only row by row."""
+"""What a program does with rows of its buffers: where each is made, who writes it, and whether only row by row.
+
+For passes that let one buffer lie in another's rows, one after the other.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from ..language import core
@@ -9,8 +13,10 @@ from ..language.core import Arr, Call, For, Function, Ref, Stmt, array_of
 from ..language.draws import is_draw
 from ..language.facts import Facts, combine
 from ..language.motion import facts_of
-from ..language.queries import counts_up, is_access, is_allocation, is_loop, is_range
+from ..language.queries import counts_up, is_access, is_allocation, is_loop, is_range, is_whole
 from ..language.units import unit_of
+
+MOST = 24               # buffers that a pass moves: the whole program is read for each
 
 
 class Rows:
@@ -62,7 +68,7 @@ class Rows:
         if is_access(stmt):
             return True
         return isinstance(stmt, Call) and not is_draw(stmt) and unit_of(stmt) is None and all(
-            isinstance(x, Ref) and len(x.prefix) >= depth and not (x.transposed and len(x.prefix) < depth)
+            isinstance(x, Ref) and len(x.prefix) >= depth
             or x is array and depth == 0 for x in (*stmt.args, *stmt.outs) if array_of(x) is array)
 
     def own_part(self, array: Arr, prefix: tuple, loop: For) -> bool:
@@ -78,28 +84,45 @@ class Rows:
 
     def runs_over(self, nest: Stmt, shape: tuple) -> bool:
         """Whether the loops of a nest run over all of some axes, each over one."""
-        found = []
-        while counts_up(nest):
-            found.append(nest.stop)
-            inner = [s for s in nest.body if is_loop(s)]
-            if len(inner) != 1:
-                break
-            nest = inner[0]
-        return len(found) == len(shape) and all(map(self.facts.same, found, shape))
+        stops = [loop.stop for loop in loops_of(nest)]
+        return len(stops) == len(shape) and all(map(self.facts.same, stops, shape))
 
 
-def nest_of(nest) -> tuple[tuple, tuple]:
-    """The indices of loops inside each other, as far as each is the only one, and the body of the innermost."""
-    indices: list = []
-    body: tuple = ()
+def loops_of(nest) -> list[For]:
+    """Loops inside each other, as far as each is the only one."""
+    found: list[For] = []
     while counts_up(nest):
-        indices.append(nest.index)
-        body = nest.body
-        inner = [s for s in body if is_loop(s)]
+        found.append(nest)
+        inner = [s for s in nest.body if is_loop(s)]
         if len(inner) != 1:
             break
         nest = inner[0]
-    return tuple(indices), body
+    return found
 
 
-__all__ = ["Rows", "nest_of"]
+def nest_of(nest) -> tuple[tuple, tuple]:
+    """The indices of such loops, and the body of the innermost."""
+    found = loops_of(nest)
+    return tuple(loop.index for loop in found), found[-1].body if found else ()
+
+
+def one_by_one(function: Function, move: Callable[[tuple, For, Rows], Function | None]) -> Function:
+    """The program after moves of buffers. move: gives the program in which one that a whole loop of a block uses has moved,
+    None if there is none."""
+    def first(block, known: Rows) -> Function | None:
+        for s in block:
+            if is_whole(s) and (made := move(block, s, known)) is not None:
+                return made
+            for inner in core.sub_blocks(s):
+                if (made := first(inner, known)) is not None:
+                    return made
+        return None
+    for _ in range(MOST):
+        made = first(function.body, Rows(function))
+        if made is None:
+            break
+        function = made
+    return function
+
+
+__all__ = ["Rows", "nest_of", "one_by_one"]

@@ -40,15 +40,12 @@ from ..language.queries import (
     is_loop,
     is_range,
     is_store,
-    is_whole,
     loads,
 )
-from ..language.rewrite import top_down
 from ..language.substitution import substitute
-from .rows import Rows, nest_of
+from .rows import Rows, nest_of, one_by_one
 
 ONE = Const(1, "int64")
-MOST = 24               # states of a program: the whole of it is read for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,28 +64,13 @@ class State:
 
 def lie_on_tapes(function: Function, rows: dict | None = None) -> Function:
     """The program whose states lie on the tapes that keep them. `rows` gets the longer tapes by the old ones."""
-    for _ in range(MOST):
-        made = moved(function, {} if rows is None else rows)
-        if made is None:
-            break
-        function = made
-    return function
+    rows = {} if rows is None else rows
 
-
-def moved(function: Function, rows: dict) -> Function | None:
-    """The program in which the first state that can lies on its tape; None if there is none."""
-    known = Rows(function)
-
-    def first(block) -> Function | None:
-        for s in block:
-            if is_whole(s) and s.step == ONE:
-                for state in (state for nest in s.body for state in states(nest) if can_move(s, state, known)):
-                    return on_tape(function, block, s, state, known, rows)
-            for inner in core.sub_blocks(s):
-                if (found := first(inner)) is not None:
-                    return found
-        return None
-    return first(function.body)
+    def move(block, loop: For, known: Rows) -> Function | None:
+        found = (state for nest in loop.body for state in states(nest) if can_move(loop, state, known))
+        state = next(found, None) if loop.step == ONE else None
+        return None if state is None else on_tape(block, loop, state, known, rows)
+    return one_by_one(function, move)
 
 
 # -- what is found ------------------------------------------------------------------------------------------------------
@@ -137,7 +119,7 @@ def reads_others(block, array: Arr, around: tuple, step: Var) -> bool:
 
 
 # -- what is made -------------------------------------------------------------------------------------------------------
-def on_tape(function: Function, block, loop: For, state: State, known: Rows, rows: dict) -> Function:
+def on_tape(block, loop: For, state: State, known: Rows, rows: dict) -> Function:
     """The program with one state on its tape."""
     x, old, prefix, facts = state.array, state.tape, state.prefix, known.facts
     at, place = len(prefix), block.index(loop)
@@ -164,10 +146,12 @@ def on_tape(function: Function, block, loop: For, state: State, known: Rows, row
     new_block = (*block[:place], *before.stmts, new_loop, *after.stmts, *rest)
 
     def visit(b) -> tuple:
-        return tuple(core.with_blocks(s, visit) for s in (new_block if b is block else b))
-    body = substitute(visit(function.body), {old: tape}, fresh=False)
-    return replace(function, body=top_down(
-        body, lambda s: (*more.stmts, s) if is_allocation(s) and s.array is tape else None))
+        out: list = []
+        for s in new_block if b is block else b:
+            out += more.stmts if is_allocation(s) and s.array is old else ()
+            out.append(core.with_blocks(s, visit))
+        return tuple(out)
+    return replace(known.function, body=substitute(visit(known.function.body), {old: tape}, fresh=False))
 
 
 def replaced(nest, state: State, now: Ref, following: Ref):
