@@ -116,7 +116,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(separate_axes, then=simplify),
         Pass(without_remainders),
         Pass(unwrap, then=simplify),
-        Pass(scatter_rows, then=simplify),
+        Pass(scatter_rows, then=simplify, given={"padded": one_thread}),
         Pass(keep_rows, then=simplify),
         Pass(hoist),
         Pass(assign_first),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autodiff.runtime.memory import copied, empty
+from autodiff.runtime.memory import copied, empty, zeros
 
 
 def heat_grad(u, k, steps):
@@ -30,7 +30,7 @@ def heat_grad(u, k, steps):
             u_1 = u[i, j]
             u_bar[i, j] = u_1 + u_1
     v_bar = empty((n, m))
-    v_bar_row = empty(m)
+    v_bar_row = zeros(m + 4)
     # golden_programs.py:118    for _ in range(steps):
     k_bar = 0.0
     for k_1 in range(steps - 1, -1, -1):
@@ -46,23 +46,19 @@ def heat_grad(u, k, steps):
                 u_bar[i, j] = 0.0
                 u_1 = v[k_1, i - 1, j] + v[k_1, i + 1, j] + v[k_1, i, j - 1] + v[k_1, i, j + 1] - 4.0 * v[k_1, i, j]
                 u_bar_2 = u_bar_1 * k
-                v_bar_row[j] = u_bar_2
-                v_bar[i + 1, j] += u_bar_2
-                v_bar[i - 1, j] += u_bar_2
+                v_bar_row[j + 2] = u_bar_2
                 v_bar[i, j] += u_bar_1 + -u_bar_2 * 4.0
                 k_bar_2 = np.add(k_bar_2, u_bar_1 * u_1)
             # golden_programs.py:121    for j in range(1, m - 1):
-            for j in range(1, min(m - 1, 3)):
+            for j in range(m):
                 # golden_programs.py:122    u[i, j] = v[i, j] + k * (v[i - 1, j] + v[i + 1, j] + v[i, j - 1] + v[i, j + 1] - 4.0 * v[i, j])
-                v_bar[i, j - 1] += v_bar_row[j]
-            # golden_programs.py:121    for j in range(1, m - 1):
-            for j in range(2, m - 2):
+                v_bar[i, j] += v_bar_row[j + 1] + v_bar_row[j + 3]
+            for j in range(1, m - 1):
                 # golden_programs.py:122    u[i, j] = v[i, j] + k * (v[i - 1, j] + v[i + 1, j] + v[i, j - 1] + v[i, j + 1] - 4.0 * v[i, j])
-                v_bar[i, j] += v_bar_row[j - 1] + v_bar_row[j + 1]
-            # golden_programs.py:121    for j in range(1, m - 1):
-            for j in range(max(1, m - 3), m - 1):
+                v_bar[i + 1, j] += v_bar_row[j + 2]
+            for j in range(1, m - 1):
                 # golden_programs.py:122    u[i, j] = v[i, j] + k * (v[i - 1, j] + v[i + 1, j] + v[i, j - 1] + v[i, j + 1] - 4.0 * v[i, j])
-                v_bar[i, j + 1] += v_bar_row[j]
+                v_bar[i - 1, j] += v_bar_row[j + 2]
             # golden_programs.py:121    for j in range(1, m - 1):
             k_bar_1 = np.add(k_bar_1, k_bar_2)
         # golden_programs.py:119    v = u.copy()
