@@ -16,7 +16,8 @@
                                                 return c_1
 
 The derivative is that of what was assigned last: it is computed again behind the loop, of the integers that the branch had
-then, such as the index. So the reverse sweep needs no loop, and nothing of the numbers that were replaced.
+then, such as the index. So the reverse sweep needs no loop, and nothing of the numbers that were replaced. `m = max(m, c)`
+is such a search too (`running_extrema.py`).
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from dataclasses import dataclass, replace
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Atom, Carry, Comment, Const, For, Function, If, Let, Load, Merge, Var
+from ..language.core import Atom, Carry, Const, For, Function, If, Let, Merge, Var
 from ..language.facts import Facts
 from ..language.motion import learn
-from ..language.names import defined_in, mentioned, names_in
+from ..language.names import defined_in, mentioned
 from ..language.queries import is_branch, is_range, is_whole
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
-from .congruence import IMPURE
+from .running_extrema import as_search, comparisons, computing, extremum, is_short, shared, twin
 
 WHOLE = ("int64", "bool")
 
@@ -57,10 +58,22 @@ def assign_after(function: Function, facts: Facts) -> Function:
     def change(s) -> list | None:
         if not is_whole(s) or not isinstance(s.step, Const) or s.checkpoint is not None:
             return None
-        found = [a for c in s.carries if core.is_float(c.var) and c.result in used
-                 if (a := assigned(c, s)) is not None]
-        return behind(s, found, facts) if found else None
+        wanted = [c for c in s.carries if core.is_float(c.var) and c.result in used]
+        extrema = {c: op for c in wanted if (op := only_kept(c, s)) is not None}
+        loop = as_search(s, extrema) if extrema else s
+        found = [a for c in wanted if (a := assigned(c, loop)) is not None]
+        return behind(loop, found, set(extrema), facts) if found else None
     return replace(function, body=bottom_up(function.body, change))
+
+
+def only_kept(carry: Carry, loop: For) -> Let | None:
+    """The operation that keeps the largest or the smallest number, if the loop can be a search for it."""
+    op = None if is_short(loop) else extremum(carry, loop)
+    if op is None:
+        return None
+    search = as_search(loop, {carry: op})
+    a = assigned(carry, search)
+    return op if a is not None and comparisons(search, a.path, a.value) is not None else None
 
 
 def computed_with(function: Function) -> set:
@@ -79,23 +92,13 @@ def assigned(carry: Carry, loop: For) -> Assigned | None:
         return None
     value, path, before = found[0]
     changed, inside = core.written(loop.body), defined_in(loop.body) | set(core.bound_inside(loop))
-    made: list = []
-    needed: set = {value}
-    for s in reversed(before):
-        mine = needed & set(core.defined(s))
-        searches = is_range(s) and all(v.dtype in WHOLE for v in mine)         # its integers are kept, not found again
-        if mine and not searches and all(is_pure(t, changed) for t in core.walk((s,))):
-            made.insert(0, s)
-            needed = needed - mine | (names_in((s,)) - defined_in((s,)))
+
+    def usable(s, mine) -> bool:                    # the integers of a search are kept, not found again
+        return not (is_range(s) and all(v.dtype in WHOLE for v in mine))
+    made, needed = computing(before, {value}, changed, usable)
     given = [x for x in (loop.index, *mentioned(made), value) if x in needed & inside]
     return Assigned(carry, value, path, tuple(made), tuple(dict.fromkeys(given))) if all(
         isinstance(x, Var) and x.dtype in WHOLE for x in given) else None
-
-
-def is_pure(s, changed: set) -> bool:
-    """Whether a statement gives the same behind a loop that writes `changed`."""
-    return isinstance(s, (For, If, Comment)) or isinstance(s, Let) and s.op not in IMPURE or isinstance(
-        s, Load) and s.array not in changed
 
 
 def leading_to(x: Atom, kept: Var, block, before=()) -> Iterator[tuple]:
@@ -138,13 +141,15 @@ def only_compared(carry: Carry, loop: For) -> bool:
     return True
 
 
-def behind(loop: For, found: list[Assigned], facts: Facts) -> list:
-    """The loop, which hands on the integers that the last assignment had, and what computes the numbers of them."""
+def behind(loop: For, found: list[Assigned], extrema: set[Carry], facts: Facts) -> list:
+    """The loop, which hands on the integers that the last assignment had, and what computes the numbers of them. extrema:
+    those that are the largest or the smallest ones."""
     merges: dict[If, list[Merge]] = {}
     carries: list[Carry] = []
     after: list = []
     b = Builder(facts)
     never = b.isub(loop.start, loop.step)           # no index of the loop
+    results = {a.carry: twin(a.carry.var) for a in found}
     saved: dict = {}
     for a in found:
         at: dict = {}
@@ -166,14 +171,16 @@ def behind(loop: For, found: list[Assigned], facts: Facts) -> list:
         mapping = dict(at)
         made = substitute(a.made, mapping)
         value = mapping.get(a.value, a.value) if isinstance(a.value, Var) else a.value
-        after.append(If(cond, made, (), (Merge(a.carry.result, value, a.carry.init),), loop.loc))
+        result = twin(a.carry.var) if a.carry in extrema else a.carry.result
+        after.append(If(cond, made, (), (Merge(result, value, a.carry.init),), loop.loc))
+        if a.carry in extrema:
+            after += shared(loop, a.carry, a.path, at[loop.index], result, results[a.carry], facts)
 
     def more(block) -> tuple:
         return tuple(replace(t, merges=(*t.merges, *merges.get(s, ()))) if isinstance(s, If) else t
                      for s in block for t in (core.with_blocks(s, more),))
     learn(facts, after)
-    gone = [a.carry for a in found]
-    same = tuple(replace(c, result=Var(c.result.hint, c.var.dtype)) if c in gone else c for c in loop.carries)
+    same = tuple(replace(c, result=results.get(c, c.result)) for c in loop.carries)
     return [*b.stmts, replace(loop, carries=(*same, *carries), body=more(loop.body)), *after]
 
 

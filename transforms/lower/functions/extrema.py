@@ -165,8 +165,8 @@ def larger(lo, result: Value, a: Value, name: str) -> Value:
             made.weak, made.mixed, made.boxed = weak, mixed, boxed
         return made
     atoms = lo.atom(result), lo.atom(a)
-    if dtype.startswith("float") and not any(atom in lo.carried for atom in atoms):     # LLVM vectorises NumPy's reductions
-        op = pythons
+    if dtype.startswith("float") and (lo.checks_in_loops or not any(atom in lo.carried for atom in atoms)):
+        op = pythons                # on devices, threads combine what loops keep, as NumPy does
     return Scalar(lo.b.let(op, *(cast(lo, atom, dtype) for atom in atoms), dtype=dtype), weak, mixed, boxed)
 
 
