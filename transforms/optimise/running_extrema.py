@@ -99,7 +99,7 @@ def shared(loop: For, carry: Carry, path, last: Atom, first: Var, value: Var, fa
     index, start, result = Var(loop.index.hint, "int64"), Var(loop.index.hint, "int64"), twin(carry.var)
     facts.number(index)
     facts.range[index] = facts.range[loop.index]
-    at = {loop.index: index}
+    at: dict[Atom, Atom] = {loop.index: index}
     found: Atom = path[-1][0].merges[0].then
     compared = comparisons(loop, path, found) or []
     *outer, (inner, _, _) = [(substitute(made, at), at.get(cond, cond), side) for made, cond, side in compared]
@@ -111,8 +111,8 @@ def shared(loop: For, carry: Carry, path, last: Atom, first: Var, value: Var, fa
                    If(same, (*equal, halved), (), (Merge(now, half, kept),), loop.loc))
     for made, cond, side in reversed(outer):
         merged = twin(carry.var)
-        sides = (body, (), now, kept) if side else ((), body, kept, now)
-        body = (*made, If(cond, *sides[:2], (Merge(merged, *sides[2:]),), loop.loc))
+        body = (*made, If(cond, body, (), (Merge(merged, now, kept),), loop.loc) if side else
+                If(cond, (), body, (Merge(merged, kept, now),), loop.loc))
         now = merged
     carried = (Carry(kept, first, now, result),)
     return [Let(start, "add", (last, loop.step), loop.loc),
@@ -126,8 +126,8 @@ def twin(v: Var) -> Var:
 
 def is_short(loop: For) -> bool:
     """Whether a loop is better written out."""
-    ends = loop.start, loop.stop
-    return all(isinstance(x, Const) for x in ends) and len(range(*(x.value for x in ends), loop.step.value)) <= FEW
+    ends = [int(x.value) for x in (loop.start, loop.stop, loop.step) if isinstance(x, Const)]
+    return len(ends) == 3 and len(range(*ends)) <= FEW
 
 
 __all__ = ["as_search", "comparisons", "computing", "extremum", "is_short", "shared", "twin"]
