@@ -35,6 +35,7 @@ from .optimise.masked_loops import guard_masked
 from .optimise.merged_axes import separate_axes
 from .optimise.outer_products import multiply_at_once
 from .optimise.parallel import hoist_from_sequential
+from .optimise.partial_ranges import split_copies
 from .optimise.private_arrays import make_inside
 from .optimise.producer_fusion import fuse
 from .optimise.product_accumulation import accumulate
@@ -117,6 +118,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(without_remainders),
         Pass(unwrap, then=simplify),
         Pass(scatter_rows, then=simplify, given={"padded": one_thread}),
+        *([Pass(split_copies, then=simplify)] if one_thread else []),
         Pass(keep_rows, then=simplify),
         Pass(hoist),
         Pass(assign_first),

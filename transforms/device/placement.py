@@ -4,10 +4,10 @@ only the device knows."""
 from __future__ import annotations
 
 from ..language import core
-from ..language.core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, array_of, walk
+from ..language.core import Alloc, Call, For, Function, Guard, If, Let, Load, Store, Var, While, array_of, walk
 from ..language.facts import Facts
 from ..language.names import defined_in
-from ..language.queries import allocated_in, is_access, is_loop
+from ..language.queries import allocated_in, is_access, is_loop, known_trips
 from .chunks import CHUNKS
 from .from_nest import is_small
 from .invariants import is_known
@@ -135,8 +135,8 @@ def arrays_in(stmt) -> set:
 
 def short(loop) -> bool:
     """Whether a loop is known to run a few times."""
-    return isinstance(loop, For) and all(isinstance(a, Const) for a in (loop.start, loop.stop, loop.step)) and \
-        len(range(core.known_value(loop.start), core.known_value(loop.stop), core.known_value(loop.step))) <= MOST_TURNS
+    trips = known_trips(loop)
+    return trips is not None and trips <= MOST_TURNS
 
 
 def varies(access, loop) -> bool:

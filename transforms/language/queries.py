@@ -40,6 +40,12 @@ def is_whole(stmt) -> TypeGuard[For]:
     return isinstance(stmt, For) and stmt.exit is None and stmt.trip is None
 
 
+def known_trips(stmt) -> int | None:
+    """How often a loop over a range runs, if that is known and nothing ends it early."""
+    ends = [int(x.value) for x in (stmt.start, stmt.stop, stmt.step) if isinstance(x, Const)] if is_whole(stmt) else []
+    return len(range(*ends)) if len(ends) == 3 else None
+
+
 def counts_up(stmt) -> TypeGuard[For]:
     """Whether a statement is a loop whose index is 0, 1, ... up to its stop."""
     return isinstance(stmt, For) and stmt.exit is None and stmt.start == ZERO and stmt.step == ONE

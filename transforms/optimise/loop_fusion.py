@@ -220,8 +220,15 @@ def vectorisable(loop: For) -> bool:
     sums = {s.var for s in loop.body if isinstance(s, Let) and (s.op == "sum" or s.op == "add" and s.var.dtype == "int64")}
     if any(c.next not in sums for c in loop.carries):
         return False
-    # a store elsewhere than at the iteration's own place may meet another iteration's
-    return all(any(i is loop.index for i in s.index) for s in loop.body if isinstance(s, Store))
+    return all(any(i is loop.index for i in s.index) or has_own_place(s, loop) for s in loop.body if isinstance(s, Store))
+
+
+def has_own_place(store: Store, loop: For) -> bool:
+    """Whether iterations store apart from each other, at a constant from their index, and touch no other element."""
+    at = {s.var for s in loop.body if isinstance(s, Let) and s.op in ("add", "sub") and s.args[0] is loop.index
+          and isinstance(s.args[1], Const)}
+    return not at.isdisjoint(store.index) and all(
+        s.index == store.index for s in loop.body if is_access(s) and s.array is store.array)
 
 
 def chooses(branch: If) -> bool:

@@ -25,7 +25,6 @@ from ..language.substitution import substitute
 from .congruence import IMPURE
 
 COMPARED = {"larger": ("gt", "ge"), "smaller": ("lt", "le")}       # how operands compare: beyond, not below
-FEW = 8                 # iterations: such loops are written out
 
 
 def extremum(carry: Carry, loop: For) -> Let | None:
@@ -124,10 +123,4 @@ def twin(v: Var) -> Var:
     return Var(v.hint, v.dtype)
 
 
-def is_short(loop: For) -> bool:
-    """Whether a loop is better written out."""
-    ends = [int(x.value) for x in (loop.start, loop.stop, loop.step) if isinstance(x, Const)]
-    return len(ends) == 3 and len(range(*ends)) <= FEW
-
-
-__all__ = ["as_search", "comparisons", "computing", "extremum", "is_short", "shared", "twin"]
+__all__ = ["as_search", "comparisons", "computing", "extremum", "shared", "twin"]

@@ -54,9 +54,20 @@ from ..language.emit import Statements
 from ..language.facts import Facts
 from ..language.motion import behind_checks
 from ..language.names import defined_in
-from ..language.queries import is_access, is_addition, is_simple, is_whole, operations, scalars, stores
+from ..language.queries import (
+    is_access,
+    is_addition,
+    is_simple,
+    is_whole,
+    known_trips,
+    operation,
+    operations,
+    scalars,
+    stores,
+)
 from ..language.rewrite import each_loop
 
+FEW = 9                 # iterations: LLVM writes out a loop of fewer
 ONE, MINUS_ONE = Const(1, "int64"), Const(-1, "int64")
 
 
@@ -74,10 +85,12 @@ def scatter_rows(function: Function, padded: bool = True) -> Function:
 def apart(loop, facts: Facts, outside: tuple | None) -> list | None:
     """The loop without some of its additions, which loops of their own make after it; None where it may keep them.
     outside: what takes rows that are made in front of all loops, and what is not known there; None: none is."""
-    if not is_whole(loop) or not all(map(is_simple, loop.body)):
+    if not is_whole(loop) or not all(map(is_simple, loop.body)) or (known_trips(loop) or FEW) < FEW:
         return None
     arrays = dict.fromkeys(s.array for s in stores(loop.body) if loop.origin == "reverse" or s.array.why == ADJOINT)
-    if not any(neighbours(loop, array, facts, few=True) for array in arrays):
+    sums = {s.var for s in loop.body if operation(s) == "sum"}
+    vector = bool(loop.carries) and all(c.next in sums for c in loop.carries)       # with several terms at a time
+    if not any(neighbours(loop, array, facts, few=not vector) for array in arrays):
         return None
     moved = [found for array in arrays for found in neighbours(loop, array, facts)]
     return Scattered(loop, facts, moved).made(outside)
@@ -272,7 +285,7 @@ def neighbours(loop, array: Arr, facts: Facts, few: bool = False) -> list[tuple]
     first = max(rows, key=lambda row: (stays in rows[row], len(rows[row])))
     few = few and len(offsets) == 2 and max(offsets) - min(offsets) == 1        # one waits: LLVM keeps it at hand
     return [(s, axis, offset) for s, axis, offset in found if (row := row_of(s, axis, inside, facts)) is not None
-            and (row != first or offset != stays and not few)]
+            and (row != first and axis == len(s.index) - 1 or offset != stays and not few)]
 
 
 def row_of(s, axis: int, inside: set, facts: Facts) -> tuple | None:

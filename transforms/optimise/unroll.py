@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Const, Function, sub_blocks, walk, with_blocks
-from ..language.queries import acting, allocated_in, is_branch, is_loop, is_whole
+from ..language.core import Function, sub_blocks, walk, with_blocks
+from ..language.queries import acting, allocated_in, is_branch, is_loop, is_whole, known_trips
 from ..language.substitution import substitute
 from .constant_folding import fold_block, fold_constants
 
@@ -48,11 +48,8 @@ def substituted(stmt, mapping: dict):
 
 def iterations(loop) -> int | None:
     """How often a loop runs, if it is short, known and has no loop left inside."""
-    if not is_whole(loop) or not all(isinstance(a, Const) for a in (loop.start, loop.stop, loop.step)):
-        return None
-    count = len(range(core.known_value(loop.start), core.known_value(loop.stop), core.known_value(loop.step)))
-    body = list(walk(loop.body))
-    if count > MOST_ITERATIONS or count * len(body) > MOST_STATEMENTS or any(map(is_loop, body)):
+    count, body = known_trips(loop), list(walk(loop.body)) if is_whole(loop) else []
+    if count is None or count > MOST_ITERATIONS or count * len(body) > MOST_STATEMENTS or any(map(is_loop, body)):
         return None
     return None if core.rebound(loop.body) or allocated_in(loop.body) else count
 

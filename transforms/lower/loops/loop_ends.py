@@ -7,16 +7,15 @@ from functools import partial
 import gast
 
 from ...language.build import ZERO, integer
-from ...language.core import Carry, Const, Swap, Var, written
+from ...language.core import Carry, Const, Var, written
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.names import names_in
 from ...language.ops import promote
-from ..arrays.aliases import close_twins, memory_of, one_for_two, with_twins
-from ..arrays.broadcasting import may_differ, require_same, same_size, unequal
+from ..arrays.aliases import close_twins
+from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.layout import note_order
-from ..arrays.memory import before_write, force
+from ..arrays.memory import force
 from ..arrays.points import BY_PATH, sites_of
-from ..arrays.writing import check_writable
 from ..checks import CAREFUL
 from ..containers.growing import grow_request, list_dtype, make_growable, refill
 from ..containers.list_operators import kinds_in, widen
@@ -63,6 +62,7 @@ from .carried_shapes import chosen_from, fill_sized, template_of, unrelated, var
 from .carries import learn_integers
 from .induction_variables import change_of, counted, learn_change, learn_rising, tell_count
 from .plan import LENGTHS, Again
+from .swaps import check_swapped, permuted, swap
 
 
 def close_names(lo: Lowering, stmt, plan, state, code):
@@ -311,63 +311,13 @@ def refilled(lo: Lowering, changed) -> list:
 
 
 def close_arrays(lo: Lowering, plan, changed, stmt):
-    """Swaps and copies at the end of an iteration."""
-    swapped = [(key, head, end) for key, head, end, same in changed if same is False]
-    if swapped:
-        heads = [h for _, h, _ in swapped]
-        ends = [e for _, _, e in swapped]
-        by_identity = {id(h) for h in heads} == {id(e) for e in ends} and len({id(h) for h in heads}) == len(heads)
-        whole = all(binding(lo, key[0]) is end for key, _, end in swapped)         # not inside a dict or list
-        if by_identity and whole and all(plan.array.get(key) != "copy" for key, _, _ in swapped):
-            if not all(isinstance(h, Buffer) for h in heads):
-                shared = set().union(*(memory_of(lo, h) for h in heads if not isinstance(h, Buffer)))
-                seen = seen_elsewhere(lo, shared, {key[0] for key, _, _ in swapped}, stmt) or one_for_two(lo, heads)
-                for key, _, _ in swapped:
-                    plan.array[key] = "copy" if seen else "swap"
-                raise Again
-            one_dtype(lo, heads)
-            arrs = {h.arr for h in heads}
-            alike = not any(may_differ(lo, p, q) for h in heads for p, q in zip(heads[0].shape, h.shape, strict=True))
-            if alike and not seen_elsewhere(lo, arrs, {key[0] for key, _, _ in swapped}, stmt):
-                for h in heads:
-                    before_write(lo, h.arr)
-                    check_writable(lo, h.arr)
-                shapes = heads[0].shape
-                for h in heads[1:]:
-                    for p, q in zip(shapes, h.shape, strict=True):
-                        require_same(lo, p, q, "arrays that swap names must have one shape", tells=unequal(lo))
-                lo.b.add(Swap(tuple(h.arr for h in heads), tuple(e.arr for e in ends), lo.b.loc))
-                for (name, _), h, _ in swapped:
-                    bind_name(lo, name, h)
-                return
-        for key, _, _ in swapped:
-            plan.array[key] = "copy"
-        raise Again
-    copies = [(key, buffer, end) for key, buffer, end, same in changed if same is None]
-    copy_back(lo, copies, plan)
-
-
-def one_dtype(lo: Lowering, heads) -> None:
-    """Arrays that change places have one dtype; lists can take the wider one from the start."""
-    wide = promote(*(h.dtype for h in heads))
-    for h in heads:
-        if not same_dtype(h.dtype, wide) and h.is_list:
-            widen(lo, h.arr, wide)
-        if not same_dtype(h.dtype, wide):
-            raise lo.error(TypeConflict, f"arrays of dtypes {h.dtype} and {wide} change places in the loop",
-                           "create them with one dtype")
-
-
-def seen_elsewhere(lo: Lowering, arrs, names, stmt) -> bool:
-    arrs = with_twins(lo, arrs)
-    for frame in lo.frames:
-        for name, value in frame.env.items():
-            if frame is lo.frame and (name in names or (name not in stmt.live_head and name not in stmt.live_out
-                                                        and name != "%value" and not name.startswith(ITERATED))):
-                continue
-            if any(isinstance(leaf, Array) and leaf.roots() & arrs for leaf in leaves(value)):
-                return True
-    return False
+    """Copies and swaps at the end of an iteration; what is copied is read before it changes its name."""
+    groups = permuted([(key, head, end) for key, head, end, same in changed if same is False])
+    for group in groups:
+        check_swapped(lo, plan, group, stmt)
+    copy_back(lo, [(key, buffer, end) for key, buffer, end, same in changed if same is None], plan)
+    for group in groups:
+        swap(lo, group)
 
 
 def may_stay(lo: Lowering, p, q) -> bool:
