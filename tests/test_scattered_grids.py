@@ -115,3 +115,29 @@ def test_other_rows_have_loops_of_their_own(mode):
     gradient = value_and_grad(heat, wrt=(0, 1), mode=mode)
     gradient(u, 0.1, 3)
     assert "_bar_1[i - 1, j] += u_bar_row[j + 2]" in gradient.source
+
+
+def in_a_column(x, k):
+    """A loop that may not run is alone to know that the column exists."""
+    s = 0.0
+    for i in range(1, x.shape[0] - 1):
+        s += np.sin(x[i - 1, k] * x[i + 1, k] + x[i, k])
+    return s
+
+
+def in_a_row(x, p, k):
+    y, s = np.outer(x[:p], x), 0.0
+    for t in range(2):
+        r = int(x[t % len(x)]) + k
+        for j in range(1, len(x) - 1):
+            s += y[r, j - 1] * y[r, j + 1] + y[r, j] * y[r, j]
+        s = np.sin(s)
+    return s + np.sum(x)
+
+
+def test_a_loop_that_does_not_run_adds_nothing(monkeypatch):
+    with_places_checked(monkeypatch)
+    for checks in (True, False):
+        gradient = value_and_grad(in_a_column, mode="python", boundscheck=checks)
+        np.testing.assert_array_equal(gradient(np.ones((2, 3)), 7)[1], np.zeros((2, 3)))
+    np.testing.assert_array_equal(value_and_grad(in_a_row, mode="python")(np.full(2, 0.5), 0, 0)[1], [1.0, 1.0])

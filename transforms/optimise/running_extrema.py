@@ -23,6 +23,7 @@ from ..language.names import defined_in, names_in
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .congruence import IMPURE
+from .loop_fusion import calls
 
 COMPARED = {"larger": ("gt", "ge"), "smaller": ("lt", "le")}       # how operands compare: beyond, not below
 
@@ -80,7 +81,7 @@ def levels(loop: For, path) -> Iterator[tuple]:
 
 def comparisons(loop: For, path, found: Atom) -> list | None:
     """For each branch of a path, the statements that its condition needs, of the loop's index alone, with its condition and
-    its side, and last those of the number that is compared; None if they need more."""
+    its side, and last those of the number that is compared; None if they need more, or too long to be computed again."""
     changed, inside = core.written(loop.body), defined_in(loop.body) | set(core.bound_inside(loop))
     made: list = []
     needed: set = {found}
@@ -88,7 +89,8 @@ def comparisons(loop: For, path, found: Atom) -> list | None:
         needed |= {branch.cond} if k else set()         # the first one is the comparison with what is kept
         mine, needed = computing(block, needed, changed)
         made.insert(0, (mine, branch.cond, side))
-    return made if needed & inside <= {loop.index} else None
+    long = any(isinstance(s, For) and calls(s) for block, _, _ in made for s in core.walk(block))
+    return made if needed & inside <= {loop.index} and not long else None
 
 
 def shared(loop: For, carry: Carry, path, last: Atom, first: Var, value: Var, facts: Facts) -> list:

@@ -179,14 +179,16 @@ class Scattered:
         return [*allocs.stmts, *self.before.stmts, replace(self.loop, body=tuple(body.stmts)), *after.stmts]
 
     def fits(self, group: list, changes: set) -> bool:
-        """Whether a loop from the first place to the last one that a group adds to stays in its array, wherever it runs, and
-        adds to the same places each time."""
+        """Whether a loop from the first place to the last one that a group adds to stays in its array, though the loop that
+        it stands for may not run, and adds to the same places each time."""
         s, axis, _ = group[0]
         size, (least, most) = s.array.shape[axis], ends(group)
         known = {v for x in (self.low, self.high, size) for v in self.facts.affine(x)[1]}
         factors = any(self.parts[one[0].value].factors for one in group)        # which may be infinite
+        others = [(i, n) for k, (i, n) in enumerate(zip(s.index, s.array.shape, strict=True)) if k != axis]
         return len(group) > 1 and not self.below and not factors and known.isdisjoint(changes) and self.facts.at_least(
-            self.low, -least) and self.facts.at_most(self.high, size, most)
+            self.low, -least) and self.facts.at_most(self.high, size, most) and all(
+            self.facts.at_least(i) and self.facts.at_most(i, n, 1) for i, n in others)
 
     def pad(self, groups: list, outside: Builder) -> dict:
         """Rows with zeros for the places where a group adds less than all, with what is added to the index."""
