@@ -10,6 +10,7 @@ import linecache
 import random
 
 import numpy as np
+import pytest
 
 import autodiff
 from autodiff.runtime.machine_code import store
@@ -158,6 +159,27 @@ def some_positions(seed: int, count: int) -> tuple[int, ...]:
     """Arguments to differentiate by: all of `count`, or some. What one gradient needs, another may not."""
     r = random.Random(seed)
     return tuple(range(count)) if r.random() < 0.4 else tuple(sorted(r.sample(range(count), r.randint(1, count))))
+
+
+def random_tests(differs, seeds: int, compiled: tuple, unwritten: bool = False) -> tuple:
+    """Two tests of what `differs(seed, mode)` says is wrong with a random program: of so many seeds in plain Python, where
+    subscripts are checked, in four parts, and of a few compiled ones. These are other seeds, as the store holds the texts.
+
+    unwritten: whether memory that nobody has written to holds nan.
+    """
+    @pytest.mark.filterwarnings("ignore:the gradient of")
+    @pytest.mark.parametrize("start", range(0, seeds, seeds // 4))
+    def in_python(start, monkeypatch):
+        if unwritten:
+            nothing_given(monkeypatch)
+        with_places_checked(monkeypatch)
+        for seed in range(start, start + seeds // 4):
+            assert not (wrong := differs(seed, "python")), wrong
+
+    @pytest.mark.parametrize("seed", compiled)
+    def in_numba(seed):
+        assert not (wrong := differs(seed, "numba")), wrong
+    return in_python, in_numba
 
 
 def beside_python(f, gradient, args, more=(), errors=(IndexError, ValueError), wrt=None) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import assert_gradient, program_beside_python, with_places_checked
+from .support import assert_gradient, program_beside_python, random_tests
 
 HEADS = ["while j < n and x[j] < 0.8:", "while s < 2.0 and j < n:", "while j >= 0 and x[j] > w[0] * 0.5:",
          "for i in range(n):", "for i in range(n - 1, -1, -1):", "for i in range(0, n, 2):", "while True:"]
@@ -43,17 +43,7 @@ def differs(seed: int, mode: str, sizes=(1, 3, 6)) -> str:
     return program_beside_python(random_program(seed), seed, mode, [((n,), (n,)) for n in sizes])
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 60, 15))
-def test_random_loops(start, monkeypatch):
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 15):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [1000, 1001])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_loops, test_compiled = random_tests(differs, 60, (1000, 1001))
 
 
 def sorted_weights(x, w):

@@ -4,11 +4,10 @@ import random
 import warnings
 
 import numpy as np
-import pytest
 
 from autodiff import value_and_grad
 
-from .support import beside_python, from_text, outcome, some_positions, with_places_checked
+from .support import beside_python, from_text, outcome, random_tests, some_positions
 
 ROWS = ["u[e]", "v[e]", "p", "u[e] - 1", "q", "-1", "u[0]", "v[u[e]]"]
 INNER = ["range(K)", "range(K)", "range(K)", "range(m[e])", "range(1, K)", "range(K - 1, -1, -1)", "range(2)", "range(e)"]
@@ -58,14 +57,4 @@ def differs(seed: int, mode: str) -> str:
     return ""
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 60, 15))
-def test_random_loops(start, monkeypatch):
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 15):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [1000, 1001, 1002])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_loops, test_compiled = random_tests(differs, 60, (1000, 1001, 1002))

@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import check_grads, grad, value_and_grad
 
-from .support import program_beside_python, with_places_checked
+from .support import program_beside_python, random_tests
 
 LOOPS = ["range(n)", "range(n - 1, -1, -1)", "range(1, n)", "range(0, n, 2)", "range(-1, n - 1)", "range(min(n, 3))"]
 VALUES = ["x[i] * w[i]", "np.sin(3.0 * x[i]) - w[n - 1 - i]", "abs(x[i] - 0.5) * s", "x[i] * w[j] - w[i]", "q", "x[i]",
@@ -63,17 +63,7 @@ def differs(seed: int, mode: str, sizes=(1, 2, 5, 9)) -> str:
     return program_beside_python(random_program(seed), seed, mode, [((n,), (n,), (n, n)) for n in sizes])
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 80, 20))
-def test_random_searches(start, monkeypatch):
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 20):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [1003, 1008])       # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_searches, test_compiled = random_tests(differs, 80, (1003, 1008))
 
 
 # -- which loops need no reverse ------------------------------------------------------------------------------------

@@ -7,13 +7,17 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import assert_gradient, nothing_given, program_beside_python, with_places_checked
+from .support import assert_gradient, program_beside_python, random_tests
 
 COPY = "for i in range(n):\n    v[i] = u[i]"
 WHOLE = ["v = u.copy()", "v[:] = u", "v[:] = 0.0", COPY, COPY + "\n    u[i] = 0.3", "v = np.zeros(n)", "u, v = v, u",
          "V[:] = W", "v = np.empty(n)\nfor i in range(n):\n    v[i] = w[n - 1 - i]",
          "for i in range(1, n):\n    v[i] = u[i - 1]", "V[i % n] = w", "V = W.copy()",
-         "for i in range(n):\n    for j in range(n):\n        V[i, j] = W[i, j]"]
+         "for i in range(n):\n    for j in range(n):\n        V[i, j] = W[i, j]",
+         COPY.replace("u[i]", "u[i]\n    w[i] = v[k % n]"),
+         *(f"for i in range(n):\n    for j in range(n):\n        {text}" for text in (
+             "V[i, j] = V[j, i]", "W[i, j] = V[j, i]\n        V[i, j] = w[j]", "W[i, j] = u[j]\n        u[j] = w[i]",
+             "v[j] = w[i]"))]
 PARTS = ["range(1, n - 1)", "range(n - 1)", "range(2, n)", "range(1, n - 3)", "range(4, n - 4)", "range(5, n)", "range(n)",
          "range(1, m)", "range(n - 2, 0, -1)", "range(k, n - 1)"]
 BODIES = ["v[i] = v[i] + 0.2 * u[i]", "v[i] += 0.1 * np.sin(u[i])", "v[i] = 0.5 * u[i] * w[i]", "s += v[i] * u[i]",
@@ -46,18 +50,66 @@ def differs(seed: int, mode: str, sizes=(1, 2, 3, 5, 9)) -> str:
     return program_beside_python(random_program(seed), seed, mode, [((n,), (n, n)) for n in sizes], (IndexError, ValueError))
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 100, 25))
-def test_random_loops(start, monkeypatch):
-    nothing_given(monkeypatch)
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 25):
-        assert not (wrong := differs(seed, "python")), wrong
+test_random_loops, test_compiled = random_tests(differs, 100, (5000, 5001, 5002), unwritten=True)
 
 
-@pytest.mark.parametrize("seed", [5000, 5001, 5002])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+def transposed(w, z):
+    n = len(w)
+    V, T, U = np.outer(w, z), np.zeros((n, n)), np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            V[i, j] = V[j, i]
+            U[i, j] = w[j]
+    for i in range(n - 2):
+        for j in range(n):
+            T[i, j] = U[i, j] * z[i]
+    return np.sum(T * U) + np.sum(V * V * z)
+
+
+def read_transposed(w, z):
+    n = len(w)
+    V, T, U = np.outer(w, z), np.zeros((n, n)), np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            U[i, j] = V[j, i]
+            V[i, j] = w[j]
+    for i in range(1, n - 1):
+        for j in range(n):
+            T[i, j] = U[i, j] * z[i]
+    return np.sum(T * U) + np.sum(V * V * z)
+
+
+def handed_on(w, z):
+    n = len(w)
+    r, T, U = np.zeros(n), np.zeros((n, n)), np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            U[i, j] = r[j]
+            r[j] = w[i]
+    for i in range(1, n - 1):
+        for j in range(n):
+            T[i, j] = U[i, j] * z[i]
+    return np.sum(T * U) + np.sum(r * z)
+
+
+def one_element(w, z):
+    n = len(w)
+    x, y, v, k = np.zeros(n), np.zeros(n), w * 0.4, len(w) // 2
+    for i in range(n):
+        v[i] = w[i]
+        x[i] = v[k]
+    for i in range(n - 1):
+        y[i] = x[i] * z[i]
+    return np.sum(y * x * w) + np.sum(v * v) * 0.5
+
+
+@pytest.mark.parametrize("f", [transposed, read_transposed, handed_on, one_element])
+@pytest.mark.parametrize("wrt", [(0,), (1,), (0, 1)])
+def test_copies_in_an_order(f, wrt):
+    for n in (2, 5):
+        w, z = np.linspace(0.2, 0.9, n), np.linspace(0.8, 0.3, n) ** 2
+        assert np.isclose(value_and_grad(f, wrt=wrt, mode="python")(w, z)[0], f(w, z), rtol=1e-12)
+        assert_gradient(f, (w, z), wrt, "python")
 
 
 def diffusion(u, k, steps):

@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import assert_gradient, nothing_given, program_beside_python, with_places_checked
+from .support import assert_gradient, program_beside_python, random_tests
 
 MADE = ["np.zeros(n)", "np.full(n, 0.3)", "np.ones(n)", "w.copy()"]
 RANGES = ["range(n)", "range(n)", "range(n)", "range(n - 1, -1, -1)", "range(1, n)", "range(n - 1)", "range(0, n, 2)",
@@ -66,18 +66,7 @@ def differs(seed: int, mode: str, sizes=(2, 3, 5)) -> str:
     return program_beside_python(random_program(seed), seed, mode, [((n,), (n, n)) for n in sizes], (IndexError, ValueError))
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 120, 30))
-def test_random_loops(start, monkeypatch):
-    nothing_given(monkeypatch)
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 30):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [5000, 5001, 5002])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_loops, test_compiled = random_tests(differs, 120, (5000, 5001, 5002), unwritten=True)
 
 
 def layers(W, V, X, labels):

@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import assert_gradient, beside_python, from_text, some_positions, with_places_checked
+from .support import assert_gradient, beside_python, from_text, random_tests, some_positions
 
 RANGES = ["range(p[i], p[i + 1])", "range(p[i], p[i + 1])", "range(a, b)", "range(off, off + 3)", "range(b - 1, a - 1, -1)",
           "range(m)", "range(i, n)", "range(0, b, 2)", "range(p[i + 1], p[i])", "range(n // step)",
@@ -46,17 +46,7 @@ def differs(seed: int, mode: str) -> str:
     return ""
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 60, 15))
-def test_random_loops(start, monkeypatch):
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 15):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [1000, 1001, 1002])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_loops, test_compiled = random_tests(differs, 60, (1000, 1001, 1002))
 
 
 def sparse(data, x, indptr, indices):

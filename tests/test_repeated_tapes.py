@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import check_grads, value_and_grad
 
-from .support import beside_python, program_beside_python, with_places_checked
+from .support import beside_python, program_beside_python, random_tests
 
 SUMS = ["for j in range(n):\n    s += a[j] * w[j]", "for j in range(n):\n    s += np.sin(a[j]) * a[n - 1 - j]",
         "s += np.sum(a * a)", "s += a[k % n] ** 2", ""]
@@ -42,17 +42,7 @@ def differs(seed: int, mode: str, sizes=(2, 3, 6)) -> str:
     return program_beside_python(random_program(seed), seed, mode, [((n,), (n,), (n, n)) for n in sizes])
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 60, 15))
-def test_random_loops(start, monkeypatch):
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 15):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [1000, 1001])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_loops, test_compiled = random_tests(differs, 60, (1000, 1001))
 
 
 def in_place(a, w):

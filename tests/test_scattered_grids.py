@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import assert_gradient, nothing_given, program_beside_python, with_places_checked
+from .support import assert_gradient, program_beside_python, random_tests, with_places_checked
 
 OUTER = [("range(1, n - 1)", -1, 1), ("range(n - 1)", 0, 1), ("range(1, n)", -1, 0), ("range(n - 2, 0, -1)", -1, 1),
          ("range(n)", 0, 0), ("range(2, n)", -2, 0), ("range(n - 2, -1, -1)", 0, 1)]
@@ -56,18 +56,7 @@ def differs(seed: int, mode: str, sizes=((3, 3), (4, 4), (5, 7), (6, 5), (2, 6))
     return program_beside_python(random_program(seed), seed, mode, shapes, (IndexError, ValueError))
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 100, 25))
-def test_random_nests(start, monkeypatch):
-    nothing_given(monkeypatch)
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 25):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [5000, 5001, 5002])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_nests, test_compiled = random_tests(differs, 100, (5000, 5001, 5002), unwritten=True)
 
 
 def chosen_rows(x, a, m):

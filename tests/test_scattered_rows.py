@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import assert_gradient, nothing_given, program_beside_python, with_places_checked
+from .support import assert_gradient, program_beside_python, random_tests, with_places_checked
 
 RANGES = [("range(2, n - 2)", -2, 2), ("range(1, n - 1)", -1, 1), ("range(n - 3)", 0, 3), ("range(3, n)", -3, 0),
           ("range(n - 3, 1, -1)", -2, 2), ("range(n - 1, 2, -1)", -3, 0), ("range(-1, n - 4)", 1, 4),
@@ -55,18 +55,7 @@ def differs(seed: int, mode: str, sizes=(3, 4, 5, 7)) -> str:
     return program_beside_python(random_program(seed), seed, mode, [((n,), (n, n)) for n in sizes], (IndexError, ValueError))
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 120, 30))
-def test_random_loops(start, monkeypatch):
-    nothing_given(monkeypatch)
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 30):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [5000, 5001, 5002])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_loops, test_compiled = random_tests(differs, 120, (5000, 5001, 5002), unwritten=True)
 
 
 def third_order(u, c):

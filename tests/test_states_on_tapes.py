@@ -8,7 +8,7 @@ import pytest
 
 from autodiff import value_and_grad
 
-from .support import assert_gradient, nothing_given, program_beside_python, with_places_checked
+from .support import assert_gradient, program_beside_python, random_tests
 
 HEADS = [*3 * ["for k in range(T):"], "for k in range(2, T + 2):", "for k in range(T - 1, -1, -1):",
          "for k in range(0, 2 * T, 2):", "k = 0\nwhile k < T:\n    k += 1", "for k in range(len(H)):"]
@@ -67,18 +67,7 @@ def differs(seed: int, mode: str, sizes=(2, 3, 5)) -> str:
     return "" if refused else wrong
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 120, 30))
-def test_random_loops(start, monkeypatch):
-    nothing_given(monkeypatch)
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 30):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [5000, 5001, 5002])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_loops, test_compiled = random_tests(differs, 120, (5000, 5001, 5002), unwritten=True)
 
 
 def ring(x, forcing, steps):

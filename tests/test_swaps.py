@@ -4,11 +4,10 @@ import random
 import re
 
 import numpy as np
-import pytest
 
 from autodiff import value_and_grad
 
-from .support import from_text, nothing_given, program_beside_python, with_places_checked
+from .support import from_text, program_beside_python, random_tests
 
 PAIRS = {"u": ("v", "(n,)"), "W": ("V", "(n, n)"), "a": ("b", "(m,)"), "P": ("Q", "(n, m)")}
 READ = {"u": "u", "v": "v", "W": "W[0]", "V": "V[:, 0]", "a": "a[0] * w", "b": "b[-1]", "P": "P[:, 0]", "Q": "Q[0, 1]",
@@ -48,18 +47,7 @@ def differs(seed: int, mode: str, sizes=(2, 3, 4)) -> str:
     return "" if "while a second name may see" in wrong else wrong
 
 
-@pytest.mark.filterwarnings("ignore:the gradient of")
-@pytest.mark.parametrize("start", range(0, 100, 25))
-def test_random_loops(start, monkeypatch):
-    nothing_given(monkeypatch)
-    with_places_checked(monkeypatch)
-    for seed in range(start, start + 25):
-        assert not (wrong := differs(seed, "python")), wrong
-
-
-@pytest.mark.parametrize("seed", [5000, 5001, 5002])        # no text that was made with checks
-def test_compiled(seed):
-    assert not (wrong := differs(seed, "numba")), wrong
+test_random_loops, test_compiled = random_tests(differs, 100, (5000, 5001, 5002), unwritten=True)
 
 
 def test_pairs_of_two_shapes_are_not_copied():

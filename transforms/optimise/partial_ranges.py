@@ -22,6 +22,7 @@ from dataclasses import replace
 from ..language import core
 from ..language.build import Builder
 from ..language.core import Comment, For, Function, Load, Store, Var, walk
+from ..language.motion import own_axes
 from ..language.queries import is_range
 from ..language.substitution import substitute
 from .loop_fusion import Merger, with_earlier
@@ -78,10 +79,10 @@ def joined(block, position: int, known: Merger) -> tuple | None:
 
 
 def only_moves(loop: For) -> bool:
-    """Whether a loop copies and assigns constants, and does nothing else."""
+    """Whether a loop copies and assigns constants, does nothing else, and may run in any order."""
     return not loop.carries and all(
         isinstance(s, (Load, Comment)) or isinstance(s, Store) and not s.accumulate or isinstance(s, For) and not s.carries
-        for s in walk(loop.body))
+        for s in walk(loop.body)) and all(own_axes(loop, array) for array in core.written(loop.body))
 
 
 def apart(high, low, known: Merger) -> int | None:
