@@ -7,7 +7,7 @@ from ..language import core
 from ..language.core import Alloc, Call, For, Function, Guard, If, Let, Load, Store, Var, While, array_of, walk
 from ..language.facts import Facts
 from ..language.names import defined_in
-from ..language.queries import allocated_in, is_access, is_loop, known_trips
+from ..language.queries import allocated_in, is_access, is_loop, most_trips
 from .chunks import CHUNKS
 from .from_nest import is_small
 from .invariants import is_known
@@ -135,7 +135,7 @@ def arrays_in(stmt) -> set:
 
 def short(loop) -> bool:
     """Whether a loop is known to run a few times."""
-    trips = known_trips(loop)
+    trips = most_trips(loop)
     return trips is not None and trips <= MOST_TURNS
 
 

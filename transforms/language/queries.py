@@ -40,9 +40,9 @@ def is_whole(stmt) -> TypeGuard[For]:
     return isinstance(stmt, For) and stmt.exit is None and stmt.trip is None
 
 
-def known_trips(stmt) -> int | None:
-    """How often a loop over a range runs, if that is known and nothing ends it early."""
-    ends = [int(x.value) for x in (stmt.start, stmt.stop, stmt.step) if isinstance(x, Const)] if is_whole(stmt) else []
+def most_trips(stmt) -> int | None:
+    """How often a loop over a range runs, unless something ends it early, if that is known."""
+    ends = [int(x.value) for x in (stmt.start, stmt.stop, stmt.step) if isinstance(x, Const)] if is_range(stmt) else []
     return len(range(*ends)) if len(ends) == 3 else None
 
 

@@ -31,7 +31,7 @@ from ..language.core import Atom, Carry, Const, For, Function, If, Let, Merge, V
 from ..language.facts import Facts
 from ..language.motion import learn
 from ..language.names import defined_in, mentioned
-from ..language.queries import is_branch, is_range, is_whole, known_trips
+from ..language.queries import is_branch, is_range, is_whole, most_trips
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .running_extrema import as_search, comparisons, computing, extremum, shared, twin
@@ -69,7 +69,7 @@ def assign_after(function: Function, facts: Facts) -> Function:
 
 def only_kept(carry: Carry, loop: For) -> Let | None:
     """The operation that keeps the largest or the smallest number, if the loop can be a search for it."""
-    op = None if (known_trips(loop) or FEW) < FEW else extremum(carry, loop)
+    op = None if (most_trips(loop) or FEW) < FEW else extremum(carry, loop)
     if op is None:
         return None
     search = as_search(loop, {carry: op})

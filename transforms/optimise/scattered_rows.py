@@ -59,7 +59,7 @@ from ..language.queries import (
     is_addition,
     is_simple,
     is_whole,
-    known_trips,
+    most_trips,
     operation,
     operations,
     scalars,
@@ -85,7 +85,7 @@ def scatter_rows(function: Function, padded: bool = True) -> Function:
 def apart(loop, facts: Facts, outside: tuple | None) -> list | None:
     """The loop without some of its additions, which loops of their own make after it; None where it may keep them.
     outside: what takes rows that are made in front of all loops, and what is not known there; None: none is."""
-    if not is_whole(loop) or not all(map(is_simple, loop.body)) or (known_trips(loop) or FEW) < FEW:
+    if not is_whole(loop) or not all(map(is_simple, loop.body)) or (most_trips(loop) or FEW) < FEW:
         return None
     arrays = dict.fromkeys(s.array for s in stores(loop.body) if loop.origin == "reverse" or s.array.why == ADJOINT)
     sums = {s.var for s in loop.body if operation(s) == "sum"}

@@ -15,7 +15,7 @@ from dataclasses import replace
 from ..language import core
 from ..language.build import integer
 from ..language.core import Function, sub_blocks, walk, with_blocks
-from ..language.queries import acting, allocated_in, is_branch, is_loop, is_whole, known_trips
+from ..language.queries import acting, allocated_in, is_branch, is_loop, is_whole, most_trips
 from ..language.substitution import substitute
 from .constant_folding import fold_block, fold_constants
 
@@ -48,7 +48,7 @@ def substituted(stmt, mapping: dict):
 
 def iterations(loop) -> int | None:
     """How often a loop runs, if it is short, known and has no loop left inside."""
-    count, body = known_trips(loop), list(walk(loop.body)) if is_whole(loop) else []
+    count, body = most_trips(loop) if is_whole(loop) else None, list(walk(getattr(loop, "body", ())))
     if count is None or count > MOST_ITERATIONS or count * len(body) > MOST_STATEMENTS or any(map(is_loop, body)):
         return None
     return None if core.rebound(loop.body) or allocated_in(loop.body) else count

@@ -62,7 +62,7 @@ from .carried_shapes import chosen_from, fill_sized, template_of, unrelated, var
 from .carries import learn_integers
 from .induction_variables import change_of, counted, learn_change, learn_rising, tell_count
 from .plan import LENGTHS, Again
-from .swaps import check_swapped, permuted, swap
+from .swaps import are_swapped, permuted, swap
 
 
 def close_names(lo: Lowering, stmt, plan, state, code):
@@ -313,8 +313,9 @@ def refilled(lo: Lowering, changed) -> list:
 def close_arrays(lo: Lowering, plan, changed, stmt):
     """Copies and swaps at the end of an iteration; what is copied is read before it changes its name."""
     groups = permuted([(key, head, end) for key, head, end, same in changed if same is False])
-    for group in groups:
-        check_swapped(lo, plan, group, stmt)
+    kept = [are_swapped(lo, plan, group, stmt) for group in groups]
+    if not all(kept):
+        raise Again
     copy_back(lo, [(key, buffer, end) for key, buffer, end, same in changed if same is None], plan)
     for group in groups:
         swap(lo, group)

@@ -14,7 +14,6 @@ from ..functions.names import ITERATED, bind_name, binding
 from ..numbers.integers import same_dtype
 from ..state import Lowering
 from ..values import Array, Buffer, leaves
-from .plan import Again
 
 
 def permuted(swapped) -> list[list]:
@@ -26,8 +25,9 @@ def permuted(swapped) -> list[list]:
     return groups
 
 
-def check_swapped(lo: Lowering, plan, swapped, stmt) -> None:
-    """Have a loop lowered again, with copies, if arrays that are bound to other names are no swap."""
+def are_swapped(lo: Lowering, plan, swapped, stmt) -> bool:
+    """Whether arrays that are bound to other names can be swapped; if not, the plan says what to do when the loop is lowered
+    again."""
     heads = [h for _, h, _ in swapped]
     ends = [e for _, _, e in swapped]
     by_identity = {id(h) for h in heads} == {id(e) for e in ends} and len({id(h) for h in heads}) == len(heads)
@@ -38,15 +38,15 @@ def check_swapped(lo: Lowering, plan, swapped, stmt) -> None:
             seen = seen_elsewhere(lo, shared, {key[0] for key, _, _ in swapped}, stmt) or one_for_two(lo, heads)
             for key, _, _ in swapped:
                 plan.array[key] = "copy" if seen else "swap"
-            raise Again
+            return False
         one_dtype(lo, heads)
         alike = len({h.rank for h in heads}) == 1 and not any(
             may_differ(lo, p, q) for h in heads for p, q in zip(heads[0].shape, h.shape, strict=True))
         if alike and not seen_elsewhere(lo, {h.arr for h in heads}, {key[0] for key, _, _ in swapped}, stmt):
-            return
+            return True
     for key, _, _ in swapped:
         plan.array[key] = "copy"
-    raise Again
+    return False
 
 
 def swap(lo: Lowering, swapped) -> None:
@@ -85,4 +85,4 @@ def seen_elsewhere(lo: Lowering, arrs, names, stmt) -> bool:
     return False
 
 
-__all__ = ["check_swapped", "permuted", "swap"]
+__all__ = ["are_swapped", "permuted", "swap"]
