@@ -7,7 +7,7 @@ from ..language import core
 from ..language.core import Alloc, Call, For, Function, Guard, If, Let, Load, Store, Var, While, array_of, walk
 from ..language.facts import Facts
 from ..language.names import defined_in
-from ..language.queries import allocated_in, is_access, is_loop, most_trips
+from ..language.queries import allocated_in, is_access, is_loop, is_short
 from .chunks import CHUNKS
 from .from_nest import is_small
 from .invariants import is_known
@@ -64,7 +64,7 @@ class Placement:
                 return False
             if isinstance(s, Alloc) and not is_small(s.array):
                 return False
-            if is_loop(s) and not short(s) and any(
+            if is_loop(s) and not is_short(s, MOST_TURNS) and any(
                     is_access(t) and varies(t, s) for t in walk(s.body)):
                 return False
         return True
@@ -131,12 +131,6 @@ def touches_memory(stmt, but=()) -> bool:
 
 def arrays_in(stmt) -> set:
     return {s.array for s in walk((stmt,)) if isinstance(s, (Load, Store, Alloc))}
-
-
-def short(loop) -> bool:
-    """Whether a loop is known to run a few times."""
-    trips = most_trips(loop)
-    return trips is not None and trips <= MOST_TURNS
 
 
 def varies(access, loop) -> bool:

@@ -46,6 +46,12 @@ def most_trips(stmt) -> int | None:
     return len(range(*ends)) if len(ends) == 3 else None
 
 
+def is_short(stmt, most: int) -> bool:
+    """Whether a loop over a range is known to run so often at most."""
+    trips = most_trips(stmt)
+    return trips is not None and trips <= most
+
+
 def counts_up(stmt) -> TypeGuard[For]:
     """Whether a statement is a loop whose index is 0, 1, ... up to its stop."""
     return isinstance(stmt, For) and stmt.exit is None and stmt.start == ZERO and stmt.step == ONE

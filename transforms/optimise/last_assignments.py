@@ -31,13 +31,13 @@ from ..language.core import Atom, Carry, Const, For, Function, If, Let, Merge, V
 from ..language.facts import Facts
 from ..language.motion import learn
 from ..language.names import defined_in, mentioned
-from ..language.queries import is_branch, is_range, is_whole, most_trips
+from ..language.queries import is_branch, is_range, is_short, is_whole
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .running_extrema import as_search, comparisons, computing, extremum, shared, twin
 
 WHOLE = ("int64", "bool")
-FEW = 9                 # iterations: a loop of fewer is written out
+FEW = 8                 # iterations: a loop of no more is written out
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def assign_after(function: Function, facts: Facts) -> Function:
 
 def only_kept(carry: Carry, loop: For) -> Let | None:
     """The operation that keeps the largest or the smallest number, if the loop can be a search for it."""
-    op = None if (most_trips(loop) or FEW) < FEW else extremum(carry, loop)
+    op = None if is_short(loop, FEW) else extremum(carry, loop)
     if op is None:
         return None
     search = as_search(loop, {carry: op})

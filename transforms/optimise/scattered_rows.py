@@ -57,9 +57,9 @@ from ..language.names import defined_in
 from ..language.queries import (
     is_access,
     is_addition,
+    is_short,
     is_simple,
     is_whole,
-    most_trips,
     operation,
     operations,
     scalars,
@@ -67,7 +67,7 @@ from ..language.queries import (
 )
 from ..language.rewrite import each_loop
 
-FEW = 9                 # iterations: LLVM writes out a loop of fewer
+FEW = 8                 # iterations: LLVM writes out a loop of no more
 ONE, MINUS_ONE = Const(1, "int64"), Const(-1, "int64")
 
 
@@ -85,7 +85,7 @@ def scatter_rows(function: Function, padded: bool = True) -> Function:
 def apart(loop, facts: Facts, outside: tuple | None) -> list | None:
     """The loop without some of its additions, which loops of their own make after it; None where it may keep them.
     outside: what takes rows that are made in front of all loops, and what is not known there; None: none is."""
-    if not is_whole(loop) or not all(map(is_simple, loop.body)) or (most_trips(loop) or FEW) < FEW:
+    if not is_whole(loop) or not all(map(is_simple, loop.body)) or is_short(loop, FEW):
         return None
     arrays = dict.fromkeys(s.array for s in stores(loop.body) if loop.origin == "reverse" or s.array.why == ADJOINT)
     sums = {s.var for s in loop.body if operation(s) == "sum"}
