@@ -23,6 +23,7 @@ from .optimise.equal_sizes import name_equal_sizes
 from .optimise.factoring import factor_once
 from .optimise.gather import gather
 from .optimise.guarded_products import guard_products
+from .optimise.if_conversion import convert_branches
 from .optimise.invariant_arrays import make_once
 from .optimise.joint import join, merge_repeated, without_tail
 from .optimise.last_assignments import assign_after
@@ -131,7 +132,8 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(factor_once),
         Pass(guard_products),
         Pass(share_inputs),
-        *([Pass(multiply_at_once, then=simplify), Pass(distribute, then=simplify)] if one_thread else []),
+        *([Pass(multiply_at_once, then=simplify), Pass(convert_branches),
+           Pass(distribute, then=simplify)] if one_thread else []),
     )
 
 

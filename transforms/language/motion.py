@@ -157,6 +157,19 @@ def learn(facts: Facts, block) -> None:
                     facts.range[i] = (builder.iadd(stop, 1), start)
 
 
+def learn_check(facts: Facts, cond, tests: dict) -> None:
+    """Add what a condition that holds says of integers. tests: operations by what they compute."""
+    test = tests.get(cond)
+    if test is None:
+        return
+    if test.op == "and":
+        for part in test.args:
+            learn_check(facts, part, tests)
+    elif test.op in ("lt", "le", "gt", "ge") and all(x.dtype == "int64" for x in test.args):
+        for form in facts.compared(test.op, *test.args):
+            facts.learn(form)
+
+
 def own_axes(loop: For, array: Arr) -> set:
     """The axes at which every access to `array` in the loop has the loop's own index."""
     return set(own_rows(loop, array, lambda i: (i, 0)))
@@ -214,4 +227,4 @@ def in_range(facts: Facts, array: Arr, index) -> bool:
         facts.at_least(i) and facts.at_most(i, s, 1) for i, s in zip(index, array.shape, strict=True))
 
 
-__all__ = ["Touches", "behind_checks", "facts_of", "in_range", "learn", "own_axes", "own_rows"]
+__all__ = ["Touches", "behind_checks", "facts_of", "in_range", "learn", "learn_check", "own_axes", "own_rows"]

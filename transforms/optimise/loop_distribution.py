@@ -23,83 +23,144 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from itertools import combinations
 from typing import TypeGuard
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Carry, Comment, Const, For, Function, Let, Load, Store, Var, While
+from ..language.core import Alloc, Arr, Carry, Comment, For, Function, Let, Load, Store, Var, While
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.ops import VECTOR
+from ..language.queries import acting, is_access, is_branch, is_load, is_short, is_simple, is_store, operation, operations
+from ..language.rewrite import each_loop
 from ..language.substitution import substitute
+from .store_forwarding import distinct
 
 BLOCK = 256             # iterations: rows of 2 KiB
 MOST_ROWS = 6
+SLOW = ("div", "sqrt")
 FEWEST = 32             # iterations, where their number is known
 STEPS = (integer(1), integer(-1))
 NOTE = Comment(f"in blocks of {BLOCK} iterations: functions in loops of their own, which run several at once")
 
 
 def distribute(function: Function) -> Function:
-    """The program with its outermost loops distributed where functions can be vectorised so. Loops inside others, and those
-    that go back over the iterations of a `while`, may be short, and run as they are."""
-    if not any(map(may_gain, function.body)):
+    """The program with its innermost loops distributed where functions can be vectorised so. Loops that go back over the
+    iterations of a `while` may be short, and run as they are."""
+    if not any(map(may_gain, core.walk(function.body))):
         return function
-    facts, rows, body = facts_of(function), [], []
+    facts, rows = facts_of(function), []
     counted: set = set()                        # by a `while`
-    for s in function.body:
+    for s in core.walk(function.body):
         if isinstance(s, While) or isinstance(s, Let) and not counted.isdisjoint(s.args):
             counted.update(core.defined(s))
-        made = Distributed(s, facts).made() if may_gain(s) and counted.isdisjoint((s.start, s.stop)) else None
-        body += [s] if made is None else made[1]
-        rows += [] if made is None else made[0]
+
+    def distributed(loop: For) -> list | None:
+        if not may_gain(loop) or not counted.isdisjoint((loop.start, loop.stop)):
+            return None
+        made = Distributed(loop, facts).made()
+        rows.extend([] if made is None else made[0])
+        return None if made is None else made[1]
+    body = each_loop(function.body, distributed)
     return replace(function, body=(*(Alloc(a) for a in rows), *body)) if rows else function
 
 
 def may_gain(loop) -> TypeGuard[For]:
-    """Whether a statement is a plain loop that has numbers to hand on and computes functions."""
-    if isinstance(loop, For) and isinstance(loop.start, Const) and isinstance(loop.stop, Const) and abs(
-            loop.stop.value - loop.start.value) < FEWEST:
-        return False
-    return isinstance(loop, For) and bool(loop.carries) and loop.exit is None and loop.trip is None and \
-        loop.checkpoint is None and loop.step in STEPS and any(map(is_function, loop.body)) and all(
-            isinstance(s, (Let, Load, Store, Comment)) for s in loop.body)
+    """Whether a statement is a plain innermost loop that computes what takes time."""
+    return isinstance(loop, For) and loop.exit is None and loop.trip is None and loop.checkpoint is None and \
+        loop.step in STEPS and not is_short(loop, FEWEST - 1) and any(
+            operation(s) in VECTOR or operation(s) in SLOW for s in loop.body) and all(
+            is_simple(s) or is_branch(s) for s in core.walk(loop.body))
+
+
+def reads(stmt) -> list:
+    """What a statement and those inside it read."""
+    return [x for s in core.walk((stmt,)) for x in core.operands(s)]
+
+
+def is_choice(stmt) -> bool:
+    """Whether a statement is a branch that chooses numbers and does no more than a few operations for it."""
+    return is_branch(stmt) and all(operation(s) and s.op not in VECTOR and s.op not in SLOW
+                                   for s in acting((*stmt.then, *stmt.orelse)))
 
 
 class Distributed:
     """A loop, and which of its statements go where.
 
     heads: numbers that an iteration hands on and reads; sums: those that are only added to. tied: buffers whose elements
-    are met by more than one statement, which keep their order. changing: what depends on either.
+    are met by more than one statement, which keep their order. whole: branches that stay as they are. changing: what
+    depends on any of these.
     """
 
     def __init__(self, loop: For, facts: Facts):
         self.loop, self.facts = loop, facts
         self.defs: dict = {v: s for s in loop.body for v in core.defined(s)}
-        stores: dict[Arr, list] = {}
-        for s in loop.body:
-            if isinstance(s, Store):
-                stores.setdefault(s.array, []).append(s)
-        loaded = {s.array for s in loop.body if isinstance(s, Load)}
-        self.tied = {a for a, found in stores.items() if a in loaded or len(found) > 1}
+        self.whole = [s for s in loop.body if is_branch(s) and not is_choice(s)]
+        self.tied, ordered = self.met()
         self.sums = {c: self.defs[c.next] for c in loop.carries if self.is_sum(c)}
         self.heads = {c.var for c in loop.carries if c not in self.sums}
-        self.changing = self.depends(self.heads, lambda s: isinstance(s, Load) and s.array in self.tied)
+        self.changing = self.depends(self.heads, lambda s: s in self.whole or is_load(s) and s.array in self.tied)
+        self.ordered = ordered or not all(map(self.is_free, loop.carries))
+        self.costly = {s for s in loop.body if operation(s) in VECTOR}
+        slow = {s for s in loop.body if operation(s) in SLOW and s.var in self.depends({loop.index}, is_load)}
+        if not ordered and len(slow) > 1 and all(map(self.is_total, loop.carries)):
+            self.costly |= slow                 # which recurrences would hide
         self.rows: dict[Var, Arr] = {}
+
+    def met(self) -> tuple[set[Arr], bool]:
+        """The buffers of which two statements may meet one element, and one of them writes it, and those that may be written
+        in one place by two iterations; whether any but one iteration's own elements are met so."""
+        own = self.depends({self.loop.index}, lambda s: False) - self.depends(
+            set(), lambda s: operation(s) not in ("add", "sub"))
+        found: dict[Arr, list] = {}
+        for s in core.walk(self.loop.body):
+            if is_access(s):
+                found.setdefault(s.array, []).append(s)
+        tied, ordered = set(), False
+        for a, places in found.items():
+            pairs = [(s, t) for s, t in combinations(places, 2)
+                     if (is_store(s) or is_store(t)) and not distinct(s.index, t.index)]
+            loose = [s for s in places if is_store(s) and own.isdisjoint(s.index)]
+            if pairs or loose:
+                tied.add(a)
+                ordered |= bool(loose) or not all(s.index == t.index and self.loop.index in s.index for s, t in pairs)
+        return tied, ordered
+
+    def is_free(self, c: Carry) -> bool:
+        """Whether a carry is a sum whose terms may be added in any order."""
+        of, d = self.depends({c.var}, lambda s: False), self.defs.get(c.next)
+        while operation(d) == "sum" and c.var not in d.args and len(later := [x for x in d.args if x in of]) == 1:
+            d = self.defs.get(later[0])
+        return operation(d) == "sum" and c.var in d.args
+
+    def is_total(self, c: Carry) -> bool:
+        """Whether a carry is a sum, of which branches may leave out terms."""
+        if c in self.sums:
+            return True
+        branch = self.defs.get(c.next)
+        if not is_branch(branch):
+            return False
+        merge = next(m for m in branch.merges if m.var is c.next)
+        inside = operations(core.walk((branch,)))
+        return c.var in (merge.then, merge.orelse) and any(
+            operation(d := inside.get(x, self.defs.get(x))) in ("add", "sum") and c.var in d.args
+            for x in (merge.then, merge.orelse))
+
 
     def is_sum(self, c: Carry) -> bool:
         """Whether a carry is a sum of floats that nothing in the loop reads."""
         d = self.defs.get(c.next)
         if not isinstance(d, Let) or d.op not in ("add", "sum") or not c.var.dtype.startswith("float"):
             return False
-        reads = [x for s in self.loop.body for x in core.operands(s)] + [k.next for k in self.loop.carries]
-        return c.var in d.args and sum(x is c.var for x in reads) == 1 and sum(x is c.next for x in reads) == 1
+        read = [x for s in self.loop.body for x in reads(s)] + [k.next for k in self.loop.carries]
+        return c.var in d.args and sum(x is c.var for x in read) == 1 and sum(x is c.next for x in read) == 1
 
     def depends(self, origins: set, also: Callable) -> set:
         """The variables that are computed from some, or by statements that `also` is true of."""
         found = set(origins)
         for s in self.loop.body:
-            if also(s) or any(x in found for x in core.operands(s)):
+            if also(s) or any(x in found for x in reads(s)):
                 found.update(core.defined(s))
         return found
 
@@ -110,7 +171,7 @@ class Distributed:
             s = waiting.pop()
             if s not in needed:
                 needed.add(s)
-                waiting += [self.defs[x] for x in core.operands(s) if x in self.defs and x not in ready]
+                waiting += [self.defs[x] for x in reads(s) if x in self.defs and x not in ready]
         return needed
 
     def term(self, c: Carry):
@@ -120,15 +181,14 @@ class Distributed:
     def made(self) -> tuple[list, list] | None:
         """(rows, statements) in the place of the loop; None where nothing is gained."""
         loop, defs = self.loop, self.defs
-        if not (self.heads or self.tied or any(s.op == "add" for s in self.sums.values())) or any(
-                c.next not in defs for c in loop.carries):
+        if not self.costly or not self.ordered or any(c.next not in defs for c in loop.carries):
             return None                         # nothing has an order; or numbers change places
-        ends = [*(defs[c.next] for c in loop.carries if c.var in self.heads),
+        ends = [*(defs[c.next] for c in loop.carries if c.var in self.heads), *self.whole,
                 *(s for s in loop.body if isinstance(s, (Load, Store)) and s.array in self.tied)]
         core_of_it = self.closure(ends)
 
         def late(s) -> bool:
-            return any(is_function(d) and d.var in self.changing for d in self.closure([s]) - core_of_it)
+            return any(d in self.costly and d.var in self.changing for d in self.closure([s]) - core_of_it)
         stores = [s for s in loop.body if isinstance(s, Store) and s.array not in self.tied]
         ahead = [s for s in stores if self.changing.isdisjoint(core.operands(s))]
         behind = [s for s in stores if late(s)]
@@ -138,7 +198,7 @@ class Distributed:
         before = [*ends, *(s for s in stores if s not in ahead and s not in behind),
                   *(self.sums[c] for c in own if c in self.sums)]
         first = self.crossing({*ahead, *(self.sums[c] for c in early_sums)})
-        if not (first or behind or late_sums or any(map(is_function, self.closure(ahead)))):
+        if not (first or behind or late_sums or not self.costly.isdisjoint(self.closure(ahead))):
             return None
         ordered = [c for c in late_sums if self.sums[c].op == "add"]
         behind += [self.sums[c] for c in late_sums if c not in ordered]
@@ -147,7 +207,7 @@ class Distributed:
         kept = {s.value: s for s in before if isinstance(s, Store) and not s.accumulate and s.array not in self.tied
                 and s.index == (loop.index,) and s.value in passed}
         for v in (*first, *(v for v in passed if v not in kept), *terms):
-            name = defs[v].op if v in defs and is_function(defs[v]) else v.hint
+            name = defs[v].op if v in defs and operation(defs[v]) in VECTOR else v.hint
             self.rows[v] = Arr(f"{name}_row", v.dtype, (integer(BLOCK),))
         if len(self.rows) > MOST_ROWS:
             return None
@@ -161,9 +221,15 @@ class Distributed:
 
     def crossing(self, ahead: set) -> list:
         """What is read of what no recurrence changes and functions are needed for: the last numbers of that."""
-        early = self.depends(set(), is_function) - self.changing - {c.next for c in self.sums}
+        early = self.depends(set(), lambda s: s in self.costly) - self.changing - {c.next for c in self.sums}
         rest = [s for s in self.loop.body if s not in ahead and not early.issuperset(core.defined(s) or [None])]
-        read = {x for s in rest for x in core.operands(s)}
+        read, waiting = set(), [x for s in rest for x in reads(s)]
+        while waiting:
+            x = waiting.pop()
+            if x in early and x.dtype == "bool":            # compared again
+                waiting += reads(self.defs[x])
+            else:
+                read.add(x)
         return [v for v in self.defs if v in early and v in read]
 
     def cut(self, targets: list, serial: set, ready: Collection) -> list:
@@ -171,7 +237,7 @@ class Distributed:
         found, waiting, seen = set(), list(targets), set()
         while waiting:
             s = waiting.pop()
-            for x in core.operands(s) if s not in seen else ():
+            for x in reads(s) if s not in seen else ():
                 if x in self.heads or x in self.changing and self.defs.get(x) in serial:
                     found.add(x)
                 elif x in self.defs and x not in ready:
@@ -203,7 +269,7 @@ class Parts:
         wanted = of.closure([*targets, *(of.defs[v] for v in puts if v in of.defs)], ready)
         if not wanted and not sums:
             return
-        read = {x for s in wanted for x in core.operands(s)}
+        read = {x for s in wanted for x in reads(s)}
         inner = Builder(of.facts)
         at = inner.let("sub", index, self.low, dtype="int64", hint="at")
         mapping: dict = {loop.index: index, **{c.var: Var(c.var.hint, c.var.dtype) for c in sums}}
@@ -228,10 +294,6 @@ class Parts:
         loop = self.loop
         return For(self.block, loop.start, loop.stop, integer(BLOCK if self.up else -BLOCK), tuple(self.hands.values()),
                    (NOTE, *self.b.stmts), loc=loop.loc, origin=loop.origin)
-
-
-def is_function(s) -> bool:
-    return isinstance(s, Let) and s.op in VECTOR
 
 
 def with_comments(body, wanted: set) -> tuple:

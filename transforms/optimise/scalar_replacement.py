@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.core import Alloc, Arr, Carry, Const, For, Function, If, Let, Load, Merge, Store, Var, operands, walk
-from ..language.motion import facts_of, in_range
+from ..language.motion import facts_of, in_range, learn_check
 from ..language.names import defined_in
 from ..language.queries import is_access, is_check, operations
 from ..language.substitution import substitute
@@ -42,24 +42,11 @@ def promoted(block, facts, fixed: set, threads: bool = False, tests: dict | None
     out: list = []
     for s in block:
         if tests and is_check(s):
-            learn(facts, s.cond, tests)
+            learn_check(facts, s.cond, tests)
         s = core.with_blocks(s, lambda inner: promoted(inner, facts, fixed))
         before, s, after = from_loop(s, facts, fixed, threads) if isinstance(s, For) else ([], s, [])
         out += [*before, s, *after]
     return tuple(out)
-
-
-def learn(facts, cond, tests: dict) -> None:
-    """Add what a condition that holds says of integers."""
-    test = tests.get(cond)
-    if test is None:
-        return
-    if test.op == "and":
-        for part in test.args:
-            learn(facts, part, tests)
-    elif test.op in ("lt", "le", "gt", "ge") and all(x.dtype == "int64" for x in test.args):
-        for form in facts.compared(test.op, *test.args):
-            facts.learn(form)
 
 
 def from_loop(loop: For, facts, fixed: set, threads: bool = False):
