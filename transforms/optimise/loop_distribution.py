@@ -28,7 +28,7 @@ from typing import TypeGuard
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Carry, Comment, For, Function, Let, Load, Store, Var, While
+from ..language.core import Alloc, Arr, Carry, Comment, Const, For, Function, Let, Load, Store, Var, While
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.ops import VECTOR
@@ -40,6 +40,7 @@ from .store_forwarding import distinct
 BLOCK = 256             # iterations: rows of 2 KiB
 MOST_ROWS = 6
 SLOW = ("div", "sqrt")
+SMALL = 4               # powers that are products; operations that take time in a branch that is a choice
 FEWEST = 32             # iterations, where their number is known
 STEPS = (integer(1), integer(-1))
 NOTE = Comment(f"in blocks of {BLOCK} iterations: functions in loops of their own, which run several at once")
@@ -47,14 +48,18 @@ NOTE = Comment(f"in blocks of {BLOCK} iterations: functions in loops of their ow
 
 def distribute(function: Function) -> Function:
     """The program with its innermost loops distributed where functions can be vectorised so. Loops that go back over the
-    iterations of a `while` may be short, and run as they are."""
+    iterations of one that ends early, as a search does, may be short, and run as they are."""
     if not any(map(may_gain, core.walk(function.body))):
         return function
     facts, rows = facts_of(function), []
-    counted: set = set()                        # by a `while`
+    counted: set = set()                        # by a loop that ends early, or computed from such a number
     for s in core.walk(function.body):
-        if isinstance(s, While) or isinstance(s, Let) and not counted.isdisjoint(s.args):
-            counted.update(core.defined(s))
+        if isinstance(s, (While, For)) and s.trip is not None:
+            counted.add(s.trip)
+        elif isinstance(s, Store) and s.value in counted:
+            counted.add(s.array)
+        elif isinstance(s, (Let, Load)) and not counted.isdisjoint(core.operands(s)):
+            counted.add(s.var)
 
     def distributed(loop: For) -> list | None:
         if not may_gain(loop) or not counted.isdisjoint((loop.start, loop.stop)):
@@ -69,8 +74,7 @@ def distribute(function: Function) -> Function:
 def may_gain(loop) -> TypeGuard[For]:
     """Whether a statement is a plain innermost loop that computes what takes time."""
     return isinstance(loop, For) and loop.exit is None and loop.trip is None and loop.checkpoint is None and \
-        loop.step in STEPS and not is_short(loop, FEWEST - 1) and any(
-            operation(s) in VECTOR or operation(s) in SLOW for s in loop.body) and all(
+        loop.step in STEPS and not is_short(loop, FEWEST - 1) and any(map(is_slow, core.walk(loop.body))) and all(
             is_simple(s) or is_branch(s) for s in core.walk(loop.body))
 
 
@@ -79,10 +83,20 @@ def reads(stmt) -> list:
     return [x for s in core.walk((stmt,)) for x in core.operands(s)]
 
 
+def is_function(s) -> bool:
+    """Whether a statement computes a function. A small power is a few products."""
+    return operation(s) in VECTOR and not (s.op == "pow" and isinstance(s.args[1], Const) and abs(
+        s.args[1].value) <= SMALL and s.args[1].value == int(s.args[1].value))
+
+
+def is_slow(s) -> bool:
+    return is_function(s) or operation(s) in SLOW
+
+
 def is_choice(stmt) -> bool:
-    """Whether a statement is a branch that chooses numbers and does no more than a few operations for it."""
-    return is_branch(stmt) and all(operation(s) and s.op not in VECTOR and s.op not in SLOW
-                                   for s in acting((*stmt.then, *stmt.orelse)))
+    """Whether a statement is a branch that chooses numbers and does little for it that it may not do always."""
+    inside = acting((*stmt.then, *stmt.orelse)) if is_branch(stmt) else [None]
+    return all(map(operation, inside)) and sum(map(is_slow, inside)) <= SMALL
 
 
 class Distributed:
@@ -96,13 +110,13 @@ class Distributed:
     def __init__(self, loop: For, facts: Facts):
         self.loop, self.facts = loop, facts
         self.defs: dict = {v: s for s in loop.body for v in core.defined(s)}
-        self.whole = [s for s in loop.body if is_branch(s) and not is_choice(s)]
         self.tied, ordered = self.met()
         self.sums = {c: self.defs[c.next] for c in loop.carries if self.is_sum(c)}
         self.heads = {c.var for c in loop.carries if c not in self.sums}
+        self.whole = [s for s in loop.body if is_branch(s) and not is_choice(s)]
         self.changing = self.depends(self.heads, lambda s: s in self.whole or is_load(s) and s.array in self.tied)
         self.ordered = ordered or not all(map(self.is_free, loop.carries))
-        self.costly = {s for s in loop.body if operation(s) in VECTOR}
+        self.costly = {s for s in loop.body if any(map(is_function, core.walk((s,)))) and s not in self.whole}
         slow = {s for s in loop.body if operation(s) in SLOW and s.var in self.depends({loop.index}, is_load)}
         if not ordered and len(slow) > 1 and all(map(self.is_total, loop.carries)):
             self.costly |= slow                 # which recurrences would hide
@@ -110,7 +124,7 @@ class Distributed:
 
     def met(self) -> tuple[set[Arr], bool]:
         """The buffers of which two statements may meet one element, and one of them writes it, and those that may be written
-        in one place by two iterations; whether any but one iteration's own elements are met so."""
+        in one place by two iterations; whether any but elements of one iteration's own are met so."""
         own = self.depends({self.loop.index}, lambda s: False) - self.depends(
             set(), lambda s: operation(s) not in ("add", "sub"))
         found: dict[Arr, list] = {}
@@ -124,7 +138,8 @@ class Distributed:
             loose = [s for s in places if is_store(s) and own.isdisjoint(s.index)]
             if pairs or loose:
                 tied.add(a)
-                ordered |= bool(loose) or not all(s.index == t.index and self.loop.index in s.index for s, t in pairs)
+                ordered |= bool(loose) or not all(any(
+                    i is j is self.loop.index for i, j in zip(s.index, t.index, strict=True)) for s, t in pairs)
         return tied, ordered
 
     def is_free(self, c: Carry) -> bool:
@@ -146,7 +161,6 @@ class Distributed:
         return c.var in (merge.then, merge.orelse) and any(
             operation(d := inside.get(x, self.defs.get(x))) in ("add", "sum") and c.var in d.args
             for x in (merge.then, merge.orelse))
-
 
     def is_sum(self, c: Carry) -> bool:
         """Whether a carry is a sum of floats that nothing in the loop reads."""
@@ -188,7 +202,8 @@ class Distributed:
         core_of_it = self.closure(ends)
 
         def late(s) -> bool:
-            return any(d in self.costly and d.var in self.changing for d in self.closure([s]) - core_of_it)
+            return any(d in self.costly and not self.changing.isdisjoint(core.defined(d))
+                       for d in self.closure([s]) - core_of_it)
         stores = [s for s in loop.body if isinstance(s, Store) and s.array not in self.tied]
         ahead = [s for s in stores if self.changing.isdisjoint(core.operands(s))]
         behind = [s for s in stores if late(s)]
