@@ -38,7 +38,8 @@ from autodiff.transforms.language.ops import OPS
 from autodiff.transforms.printing.emit import emit
 
 BINARY = {ast.Mod: "mod", ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv"}
-COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq"}
+COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq",
+            ast.NotEq: "ne"}
 REVERSE = "# ---- reverse"
 HELPERS = {call.helper: name for name, call in CALLS.items()}
 

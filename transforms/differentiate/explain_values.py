@@ -72,7 +72,9 @@ class Noting(Reverse):
     def recompute(self, v, scope, nested: bool):
         found = self.found.setdefault(v, Found())
         stmt = self.order.definition.get(v)
-        if operation(stmt):
+        if v in self.plan.decided:
+            found.cause, found.at = "nothing else needs what it is computed from, which is larger", stmt.loc
+        elif operation(stmt):
             found.how = found.how if is_size(stmt) else AGAIN
         elif is_load(stmt):
             found.how, a = READ, stmt.array

@@ -34,11 +34,13 @@ class PrimalValues:
     plan: Any
     order: Any
     scope: Any
+    asking: Var | None = None           # what is computed again, for which others are needed
 
     def need(self, v):
         """The atom that holds forward value `v` at this point of the reverse sweep."""
         if isinstance(v, Const):
             return v
+        self.plan.askers.setdefault(v, set()).add(self.asking)
         home = self.order.block_of.get(v)
         scope = self.scope
         if home is None and v not in self.function.params and v in self.facts.definition:
@@ -53,11 +55,12 @@ class PrimalValues:
         if v in scope.values:
             return scope.values[v]
         here, self.scope = self.scope, scope
+        asker, self.asking = self.asking, v
         nested = here is not scope
         try:
             value = self.recompute(v, scope, nested)
         finally:
-            self.scope = here
+            self.scope, self.asking = here, asker
         scope.values[v] = value
         return value
 
@@ -66,13 +69,13 @@ class PrimalValues:
         self.plan.asked.add(v)
         if is_size(stmt):
             return v
-        if operation(stmt):
+        if operation(stmt) and v not in self.plan.decided:
             return scope.b.let(stmt.op, *(self.need(a) for a in stmt.args), dtype=v.dtype, hint=v.hint)
         if is_load(stmt) and not self.overwritten_since(stmt.array, stmt, scope, nested):
             self.plan.read(stmt.array, stmt, stmt.index)
             target, where = self.plan.located(stmt.array, tuple(self.need(i) for i in stmt.index), self)
             return scope.b.load(target, where, v.hint)
-        if is_branch(stmt) and self.order.is_pure(stmt) and not any(
+        if is_branch(stmt) and v not in self.plan.decided and self.order.is_pure(stmt) and not any(
                 self.overwritten_since(s.array, stmt, scope, nested) for s in loads(core.walk((stmt,)))):
             return self.recompute_branch(v, stmt)
         return self.from_tape(v, scope)

@@ -10,8 +10,8 @@
 
 A value the reverse sweep needs is, in this order: visible (top level), recomputed from what is, read again from memory
 that holds it at that moment, or taped. Which loads are read again decides which stores must save what they overwrite;
-which values cannot be recomputed decides the tape. Both sets start empty and grow while the reverse sweep is generated
-again, until nothing new is asked for; they only grow, so this ends.
+which values cannot be recomputed decides the tape. Both sets start empty and grow while the sweep is generated again, until
+it asks for nothing new. A number smaller than those that only it needs is then taped (`dominators.py`), from the start.
 
 Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3-6 (adjoints, to-be-recorded,
 joint and split reversal).
@@ -408,7 +408,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
         plan.begin()
         sweep = (make or Reverse)(function, facts, live, registry, plan, order)
         seed_params, body, bars = generate(sweep, function, wanted, seeds)
-        if not plan.grew():
+        if not plan.grew() and not plan.decide():
             break
     else:
         raise InternalError(f"the tape of `{function.name}` does not settle")

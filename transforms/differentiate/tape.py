@@ -15,6 +15,7 @@ from ..language.errors import UnsupportedSyntax
 from ..language.facts import Facts
 from ..language.queries import allocations, is_access, is_range
 from .augment import Augmented
+from .dominators import better
 from .extents import Extents, counts_by_index
 from .tapes import FlatTape, Overwritten, Tape
 
@@ -30,6 +31,8 @@ class TapePlan:
         self.wanted: set = set()
         self.asked: set = set()
         self.reads: list = []
+        self.askers: dict[Var, set] = {}    # value -> those that are computed again of it; None: adjoints need it
+        self.decided: set[Var] = set()      # values that are taped though they could be computed again
         self.tapes: dict = {}
         self.promoted: dict[Arr, Tape] = {}
         self.used: set = set()
@@ -40,7 +43,7 @@ class TapePlan:
 
     # -- rounds -----------------------------------------------------------------------------------------------
     def begin(self) -> None:
-        self.reads, self.asked, self.used = [], set(), set()
+        self.reads, self.asked, self.used, self.askers = [], set(), set(), {}
 
     def grew(self) -> bool:
         """Whether the last generation asked for anything new."""
@@ -56,6 +59,14 @@ class TapePlan:
                     self.saves.add(s)
                     self.reasons[s] = r
         return len(self.saves) != before
+
+    def decide(self) -> bool:
+        """Whether there is something to be taped in the place of more. What was asked for so far is forgotten then."""
+        found = better(self)
+        if found:
+            self.decided |= found
+            self.wanted, self.saves, self.reasons = set(), set(), {}
+        return bool(found)
 
     def read(self, a: Arr, stmt, index, after: bool = False) -> None:
         """The reverse sweep reads `a` as it was at (or right after) forward statement `stmt`."""
@@ -260,7 +271,9 @@ class TapePlan:
             what = tape.what
             stmt = self.origin(what)
             if isinstance(what, Var):
-                reason = f"`{what.hint}` is needed again, and is not cheap to compute again"
+                name = f"`{what.hint}`" if what.dtype != "bool" else "whether a condition holds"
+                reason = f"{name} is needed again, and " + (
+                    "smaller than what it is computed from" if what in self.decided else "is not cheap to compute again")
             elif isinstance(what, core.Alloc):
                 reason = f"the contents of `{what.array.hint}` are needed again"
             else:

@@ -1,12 +1,12 @@
 """Branches that leave out one iteration of a loop, as `if j != i` does: computed in all of them, and chosen.
 
-    for j in range(n):                              for j in range(n):
-        if j != i:                                      f = np.exp(x[j] - x_i)
-            f = np.exp(x[j] - x_i)          becomes     choice = f if j != i else -0.0
-            e_1 = e + f                                 e += choice
-        else:
-            e_1 = e
-        e = e_1
+    e = 0.0                                             e = 0.0
+    for i in range(n):                                  for i in range(n):
+        for j in range(n):                                  for j in range(n):
+            if j != i:                      becomes            v = np.exp(x[j] - x[i])
+                e += np.exp(x[j] - x[i])                       v = v if j != i else -0.0
+    return e                                                   e += v
+                                                        return e
 
 A loop with a branch for all that it does is not vectorised. One iteration more costs little, and what it computes is not
 used: nothing in it raises, reads beyond an array or writes. Only branches with functions, roots and divisions are so made.

@@ -13,7 +13,9 @@
 Additions in the program's order, and recurrences (`s = a * s + b`), keep a loop from being vectorised, and with it the
 exponentials and logarithms that they feed or feed on. Of such a loop each block of iterations runs as up to four loops: the
 functions that no recurrence changes, the recurrences and sums, the functions of their numbers, and the sums of those. What
-passes from one to the next lies in rows that stay in the first-level cache; numbers are added in the order they were.
+passes from one to the next lies in rows that stay in the first-level cache; numbers are added in the order they were. Roots
+and divisions count as functions where there are some and only sums have an order: behind recurrences they cost nothing.
+Branches that choose numbers go where they are needed; others stay with the sums.
 
 Source: J. R. Allen, K. Kennedy, Automatic translation of Fortran programs to vector form, TOPLAS 9 (1987): loop
 distribution; strip mining and scalar expansion as in M. Wolfe, High Performance Compilers for Parallel Computing (1996).
@@ -65,10 +67,10 @@ def distribute(function: Function) -> Function:
         if not may_gain(loop) or not counted.isdisjoint((loop.start, loop.stop)):
             return None
         made = Distributed(loop, facts).made()
-        rows.extend([] if made is None else made[0])
+        rows.extend([] if made is None else [Alloc(a, loc=loop.loc) for a in made[0]])
         return None if made is None else made[1]
     body = each_loop(function.body, distributed)
-    return replace(function, body=(*(Alloc(a) for a in rows), *body)) if rows else function
+    return replace(function, body=(*rows, *body)) if rows else function
 
 
 def may_gain(loop) -> TypeGuard[For]:
@@ -266,6 +268,7 @@ class Parts:
 
     def __init__(self, of: Distributed, kept: dict):
         self.of, self.kept, self.loop, self.b = of, kept, of.loop, Builder(of.facts)
+        self.b.loc = of.loop.loc
         self.up = self.loop.step == integer(1)
         self.block = Var("block", "int64")
         self.hands = {c: Carry(Var(c.var.hint, c.var.dtype), c.init, c.result, c.result) for c in self.loop.carries}
@@ -286,24 +289,25 @@ class Parts:
             return
         read = {x for s in wanted for x in reads(s)}
         inner = Builder(of.facts)
+        inner.loc = loop.loc
         at = inner.let("sub", index, self.low, dtype="int64", hint="at")
         mapping: dict = {loop.index: index, **{c.var: Var(c.var.hint, c.var.dtype) for c in sums}}
         for v in ready:
             if v in read:
                 mapping[v] = Var(v.hint, v.dtype)
-                inner.add(Load(mapping[v], self.kept[v].array, (index,)) if v in self.kept else
-                          Load(mapping[v], of.rows[v], (at,)))
+                inner.add(Load(mapping[v], self.kept[v].array, (index,), loop.loc) if v in self.kept else
+                          Load(mapping[v], of.rows[v], (at,), loop.loc))
         body = substitute(with_comments(loop.body, wanted), mapping)
         carries = []
         for c in sums:
             end = Var(c.result.hint, c.result.dtype)
             carries.append(Carry(mapping[c.var], self.hands[c].var, mapping[c.next], end))
             self.hands[c] = replace(self.hands[c], next=end)
-        tails = tuple(Store(of.rows[v], (at,), mapping[v]) for v in puts)
+        tails = tuple(Store(of.rows[v], (at,), mapping[v], loc=loop.loc) for v in puts)
         down = in_order and not self.up
         start, stop = (self.b.isub(self.high, 1), self.b.isub(self.low, 1)) if down else (self.low, self.high)
         self.b.add(For(index, start, stop, integer(-1 if down else 1), tuple(carries), (*inner.stmts, *body, *tails),
-                       origin=loop.origin))
+                       loc=loop.loc, origin=loop.origin))
 
     def blocks(self) -> For:
         loop = self.loop
