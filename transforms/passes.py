@@ -11,7 +11,7 @@ from collections.abc import Callable
 from .optimise.array_contraction import contract, hoist_allocations, scalars
 from .optimise.branch_fusion import merge_branches
 from .optimise.cancelled_shifts import without_cancelled_shifts
-from .optimise.chosen_stores import choose_stores
+from .optimise.chosen_stores import choose_additions, choose_stores
 from .optimise.columns import lie_by_columns
 from .optimise.congruence import merge_congruent
 from .optimise.constant_folding import fold_constants
@@ -118,6 +118,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(separate_axes, then=simplify),
         Pass(without_remainders),
         Pass(unwrap, then=simplify),
+        Pass(choose_additions),
         Pass(scatter_rows, then=simplify, given={"padded": one_thread}),
         *([Pass(split_copies, then=simplify)] if one_thread else []),
         Pass(keep_rows, then=simplify),

@@ -19,12 +19,14 @@ from dataclasses import replace
 from ..language import core
 from ..language.core import FLOATS, Arr, Atom, Const, For, Function, If, Load, Merge, NoCotangent, Store, Var
 from ..language.facts import Facts
-from ..language.motion import facts_of
-from ..language.queries import acting, is_access, is_branch, is_load, is_loop, is_simple, is_store, operation
+from ..language.motion import facts_of, in_range
+from ..language.names import defined_in
+from ..language.queries import acting, is_access, is_addition, is_branch, is_load, is_loop, is_simple, is_store, operation
 from ..language.rewrite import each_loop, without
 from ..language.substitution import substitute
 from .loop_fusion import calls
 
+CHEAP = ("add", "sub", "mul", "neg", "sum")
 
 def choose_stores(function: Function, facts: Facts | None = None) -> Function:
     """The program with the branches of innermost loops that store to the iteration's own elements made choices."""
@@ -77,23 +79,25 @@ def two_loops(loop: For, own) -> tuple[For, ...]:
 
 def as_choice(branch: If, own) -> tuple:
     """The branch without its stores, and stores of what it chooses; empty if that cannot be."""
-    stored: dict[Arr, list] = {}
+    stored: dict[tuple, list] = {}
     for k, side in enumerate((branch.then, branch.orelse)):
         body = acting(side)
         for place, s in enumerate(body):
             if is_store(s):
-                pair = stored.setdefault(s.array, [None, None])
-                later = any(is_access(t) and t.array is s.array for t in body[place + 1:])
+                pair = stored.setdefault((s.array, s.index if s.accumulate else None), [None, None])
+                later = any(is_access(t) and t.array is s.array and not (s.accumulate and is_addition(t))
+                            for t in body[place + 1:])
                 if pair[k] is not None or later or not own(s):
                     return ()
                 pair[k] = s
     pure = replace(branch, then=without_stores(branch.then), orelse=without_stores(branch.orelse))
     if not stored or not all(is_load(s) or operation(s) for s in acting((*pure.then, *pure.orelse))):
         return ()
-    if any(len({s.accumulate for s in pair if s}) > 1 for pair in stored.values()):
+    arrays = [array for array, _ in stored]
+    if any(arrays.count(array) > 1 for array, index in stored if index is None):
         return ()
     before, merges, after = [], list(branch.merges), []
-    for array, pair in stored.items():
+    for (array, _), pair in stored.items():
         store: Store = pair[0] or pair[1]
         old: Atom
         if store.accumulate:
@@ -118,4 +122,31 @@ def nothing(array: Arr) -> Const:
     return Const(-0.0, array.dtype) if array.dtype in FLOATS else Const(0, array.dtype)
 
 
-__all__ = ["choose_stores"]
+def choose_additions(function: Function) -> Function:
+    """The program with branches of innermost loops that add to cotangents along a row, and do little else, made choices: all
+    places are added to, some nothing. What such branches ask, as where a maximum is, is hard to foresee."""
+    facts = facts_of(function)
+
+    def chosen(loop: For) -> tuple | None:
+        if not all(is_simple(s) or is_branch(s) for s in core.walk(loop.body)):
+            return None
+        inside = {loop.index, *defined_in(loop.body)}
+
+        def along(store: Store) -> bool:
+            terms = [facts.affine(i)[1] for i in store.index]
+            return store.accumulate and store.array.why == core.ADJOINT and inside.intersection(*terms[-1:]) == {
+                loop.index} and all(map(inside.isdisjoint, terms[:-1])) and in_range(facts, store.array, store.index)
+        made = [as_choice(s, along) if is_branch(s) and adds_alone(s) else (s,) for s in loop.body]
+        if not all(made) or all(len(part) == 1 for part in made):
+            return None
+        return (replace(loop, body=tuple(s for part in made for s in part)),)
+    return replace(function, body=each_loop(function.body, chosen))
+
+
+def adds_alone(branch: If) -> bool:
+    """Whether a branch adds to elements, and computes no more than what takes no time."""
+    inside = acting((*branch.then, *branch.orelse))
+    return any(map(is_store, inside)) and all(is_store(s) or operation(s) in CHEAP for s in inside)
+
+
+__all__ = ["choose_additions", "choose_stores"]

@@ -268,7 +268,7 @@ class Parts:
 
     def __init__(self, of: Distributed, kept: dict):
         self.of, self.kept, self.loop, self.b = of, kept, of.loop, Builder(of.facts)
-        self.b.loc = of.loop.loc
+        self.loc = self.b.loc = replace(of.loop.loc, text="")           # a place, which says nothing of the line
         self.up = self.loop.step == integer(1)
         self.block = Var("block", "int64")
         self.hands = {c: Carry(Var(c.var.hint, c.var.dtype), c.init, c.result, c.result) for c in self.loop.carries}
@@ -289,25 +289,25 @@ class Parts:
             return
         read = {x for s in wanted for x in reads(s)}
         inner = Builder(of.facts)
-        inner.loc = loop.loc
+        inner.loc = self.loc
         at = inner.let("sub", index, self.low, dtype="int64", hint="at")
         mapping: dict = {loop.index: index, **{c.var: Var(c.var.hint, c.var.dtype) for c in sums}}
         for v in ready:
             if v in read:
                 mapping[v] = Var(v.hint, v.dtype)
-                inner.add(Load(mapping[v], self.kept[v].array, (index,), loop.loc) if v in self.kept else
-                          Load(mapping[v], of.rows[v], (at,), loop.loc))
+                inner.add(Load(mapping[v], self.kept[v].array, (index,), self.loc) if v in self.kept else
+                          Load(mapping[v], of.rows[v], (at,), self.loc))
         body = substitute(with_comments(loop.body, wanted), mapping)
         carries = []
         for c in sums:
             end = Var(c.result.hint, c.result.dtype)
             carries.append(Carry(mapping[c.var], self.hands[c].var, mapping[c.next], end))
             self.hands[c] = replace(self.hands[c], next=end)
-        tails = tuple(Store(of.rows[v], (at,), mapping[v], loc=loop.loc) for v in puts)
+        tails = tuple(Store(of.rows[v], (at,), mapping[v], loc=self.loc) for v in puts)
         down = in_order and not self.up
         start, stop = (self.b.isub(self.high, 1), self.b.isub(self.low, 1)) if down else (self.low, self.high)
         self.b.add(For(index, start, stop, integer(-1 if down else 1), tuple(carries), (*inner.stmts, *body, *tails),
-                       loc=loop.loc, origin=loop.origin))
+                       loc=self.loc, origin=loop.origin))
 
     def blocks(self) -> For:
         loop = self.loop
