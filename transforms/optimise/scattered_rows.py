@@ -26,7 +26,8 @@ such rows are added by one loop over the places to which all add, and what is le
                                                     for j in range(max(1, n - 3), v):
                                                         x_bar[j + 1] += x_bar_row[j]
 
-Numbers that differ in their sign, or by factors that the loop does not change, share a row. Where all those places are in
+Numbers that differ in their sign, or by factors that the loop does not change, share a row; those that are read from a row
+do not wait. Where all those places are in
 the array, wherever the loop runs, the row has zeros at its ends; and what goes to other rows of an array waits too:
 
     for i in range(n):                         x_bar[:] = 0.0
@@ -49,7 +50,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..language.build import Builder, sum_of
-from ..language.core import ADJOINT, Arr, Atom, Const, For, Function, Var, defined
+from ..language.core import ADJOINT, Arr, Atom, Const, For, Function, Load, Var, defined
 from ..language.emit import Statements
 from ..language.facts import Facts
 from ..language.motion import behind_checks
@@ -57,6 +58,7 @@ from ..language.names import defined_in
 from ..language.queries import (
     is_access,
     is_addition,
+    is_load,
     is_short,
     is_simple,
     is_whole,
@@ -128,9 +130,11 @@ class Scattered:
             value = next(iter(chain))
             self.parts[value] = chain[next((v for v in chain if count[v] > 1), value)]
         self.rows: dict[Atom, tuple[Arr, int]] = {}
+        self.there = lying(loop)
         for s, axis, offset in reversed(moved):
             base = self.parts[s.value].base
-            self.rows[base] = Arr(f"{s.array.hint}_row", base.dtype, (s.array.shape[axis],)), offset if self.below else 0
+            if base not in self.there:
+                self.rows[base] = Arr(f"{s.array.hint}_row", base.dtype, (s.array.shape[axis],)), offset if self.below else 0
         by_row: dict = {}
         for s, axis, offset in moved:           # to one row of one array
             key = (s.array, axis, row_of(s, axis, self.inside, facts)) if loop.step in (ONE, MINUS_ONE) else s
@@ -186,7 +190,8 @@ class Scattered:
         known = {v for x in (self.low, self.high, size) for v in self.facts.affine(x)[1]}
         factors = any(self.parts[one[0].value].factors for one in group)        # which may be infinite
         others = [(i, n) for k, (i, n) in enumerate(zip(s.index, s.array.shape, strict=True)) if k != axis]
-        return len(group) > 1 and not self.below and not factors and known.isdisjoint(changes) and self.facts.at_least(
+        there = any(self.parts[one[0].value].base in self.there for one in group)
+        return len(group) > 1 and not (self.below or factors or there) and known.isdisjoint(changes) and self.facts.at_least(
             self.low, -least) and self.facts.at_most(self.high, size, most) and all(
             self.facts.at_least(i) and self.facts.at_most(i, n, 1) for i, n in others)
 
@@ -223,8 +228,12 @@ class Scattered:
     def read(self, b: Builder, s, index: Atom, signed: bool = True) -> Atom:
         """What one addition adds in an iteration; without its sign if it is not `signed`."""
         part = self.parts[s.value]
-        row, more = self.rows[part.base]
-        value: Atom = b.read(Var(s.array.hint, row.dtype), row, (b.iadd(index, more),), s.loc)
+        if (load := self.there.get(part.base)) is not None:
+            row, place = load.array, (*load.index[:-1], index)
+        else:
+            row, more = self.rows[part.base]
+            place = (b.iadd(index, more),)
+        value: Atom = b.read(Var(s.array.hint, row.dtype), row, place, s.loc)
         for factor in part.factors:
             value = b.let("mul", value, factor, dtype=s.value.dtype, hint=s.array.hint)
         return b.let("neg", value, dtype=s.value.dtype, hint=s.array.hint) if signed and part.sign < 0 else value
@@ -265,7 +274,7 @@ def ends(group: list) -> tuple[int, int]:
 def neighbours(loop, array: Arr, facts: Facts, few: bool = False) -> list[tuple]:
     """The additions to an array, with the axis they run along, but for those at one place, if the loop adds to several
     places of a row of it, and does nothing else with it."""
-    made = scalars(loop.body)
+    made, there = scalars(loop.body), lying(loop)
     found: list[tuple] = []
     for s in loop.body:
         if not is_access(s) or s.array is not array:
@@ -286,8 +295,17 @@ def neighbours(loop, array: Arr, facts: Facts, few: bool = False) -> list[tuple]
         rows.setdefault(row_of(s, axis, inside, facts), set()).add(offset)
     first = max(rows, key=lambda row: (stays in rows[row], len(rows[row])))
     few = few and len(offsets) == 2 and max(offsets) - min(offsets) == 1        # one waits: LLVM keeps it at hand
+    gathered = len(offsets) > 1 and all(
+        s.value in there or operation(d := made[s.value]) == "neg" and d.args[0] in there for s, *_ in found)
     return [(s, axis, offset) for s, axis, offset in found if (row := row_of(s, axis, inside, facts)) is not None
-            and (row != first and axis == len(s.index) - 1 or offset != stays and not few)]
+            and (gathered or row != first and axis == len(s.index) - 1 or offset != stays and not few)]
+
+
+def lying(loop: For) -> dict[Var, Load]:
+    """The numbers of a loop that lie in a row already: read at the loop's index, from what the loop does not write."""
+    written, inside = {s.array for s in stores(loop.body)}, defined_in((loop,))
+    return {s.var: s for s in loop.body if is_load(s) and s.array not in written and s.index[-1:] == (loop.index,)
+            and inside.isdisjoint(s.index[:-1])}
 
 
 def row_of(s, axis: int, inside: set, facts: Facts) -> tuple | None:
