@@ -4,6 +4,7 @@ import random
 import warnings
 
 import numpy as np
+import pytest
 
 from autodiff import value_and_grad
 
@@ -58,3 +59,25 @@ def differs(seed: int, mode: str) -> str:
 
 
 test_random_loops, test_compiled = random_tests(differs, 60, (1000, 1001, 1002))
+
+
+def sought(x, b):
+    """The number that an iteration reads before the loop inside it is no integer."""
+    for i in range(4):
+        for _ in range(1, 2):
+            if x[i] if b > 0.5 else 1.5:
+                continue
+            return x.sum()
+    return b * b
+
+
+@pytest.mark.filterwarnings("ignore:the gradient of")
+@pytest.mark.parametrize("b", [0.2, 0.7])
+def test_numbers_that_are_read_early(b):
+    derived = value_and_grad(sought, wrt=(0, 1), mode="python")
+    for x in (np.ones(4), np.array([1.0, 0.0, 2.0, 1.0])):
+        found = b > 0.5 and not np.all(x)
+        value, (x_bar, b_bar) = derived(x, b)
+        assert value == sought(x, b)
+        np.testing.assert_allclose(x_bar, np.full(4, float(found)))
+        assert b_bar == (0.0 if found else 2 * b)

@@ -19,7 +19,8 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 
 from ..language.core import Var
-from ..language.queries import is_access, is_branch, is_load, is_size, operation
+from ..language.facts import Facts, combine
+from ..language.queries import is_access, is_branch, is_load, is_size, is_whole, operation
 
 ROOT = None
 
@@ -71,7 +72,7 @@ def better(plan) -> set[Var]:
     def saves(v, leaf) -> int:
         """The bytes of a leaf that there are for each time that a number is computed."""
         return sum(size(what if isinstance(what, Var) else what.array) for what in leaves[leaf]
-                   if around(order, what)[:len(loops[v])] == loops[v])
+                   if as_often(plan.facts, around(order, what), loops[v]))
     below: dict[Var, list] = {}
     for leaf in leaves:
         v = above.get(leaf)
@@ -98,6 +99,23 @@ def around(order, what) -> list:
         return order.loops(what)
     stmt = order.definition.get(what)
     return order.loops(stmt) if stmt is not None else [*order.loops(order.head[what]), order.head[what]]
+
+
+def as_often(facts: Facts, loops: list, others: list) -> bool:
+    """Whether what is in some loops happens at least as often as what is in others, as far as their bounds tell."""
+    return len(loops) >= len(others) and all(a is b or no_fewer(facts, a, b) for a, b in zip(loops, others, strict=False))
+
+
+def no_fewer(facts: Facts, a, b) -> bool:
+    """Whether a loop over a range is known to run at least as often as another, by a constant more."""
+    if not (is_whole(a) and is_whole(b)) or abs(a.step.value) != 1 or abs(b.step.value) != 1:
+        return False
+    constant, terms = combine(trips(facts, a), trips(facts, b), -1)
+    return not terms and constant >= 0
+
+
+def trips(facts: Facts, loop) -> tuple[int, dict]:
+    return combine((0, {}), combine(facts.affine(loop.stop), facts.affine(loop.start), -1), loop.step.value)
 
 
 def size(x) -> int:

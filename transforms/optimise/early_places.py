@@ -28,7 +28,6 @@ from ..language.rewrite import kept
 from ..language.substitution import renamed, substitute
 from .simplify import raises
 
-ZERO = Const(0, "int64")
 
 
 def check_early(function: Function) -> Function:
@@ -46,6 +45,11 @@ def check_early(function: Function) -> Function:
             out += Moving(s, facts, equal, here).made() if is_range(s) and core.known_value(s.step) else [s]
         return kept(block, out)
     return renamed(function, visit(function.body), equal)
+
+
+def nothing(v: Var) -> Const:
+    """What stands for a number that a loop which does not run has not made."""
+    return Const({"bool": False, "int64": 0}.get(v.dtype, 0.0), v.dtype)
 
 
 def is_place(s) -> bool:
@@ -91,7 +95,7 @@ class Moving:
         rest = replace(self.loop, body=tuple(s for s in self.loop.body if s not in moved))
         if cond == Const(True, "bool"):
             return [*self.before, rest]
-        first = If(cond, tuple(self.before), (), tuple(Merge(v, x, ZERO) for x, v in merges.items()), self.loop.loc)
+        first = If(cond, tuple(self.before), (), tuple(Merge(v, x, nothing(v)) for x, v in merges.items()), self.loop.loc)
         return [*runs.stmts, *([first] if merges else []), rest]
 
     def first_checks(self) -> list:
