@@ -74,7 +74,7 @@ def sought(x, b):
 @pytest.mark.filterwarnings("ignore:the gradient of")
 @pytest.mark.parametrize("b", [0.2, 0.7])
 def test_numbers_that_are_read_early(b):
-    derived = value_and_grad(sought, wrt=(0, 1), mode="python")
+    derived = value_and_grad(sought, wrt=(0, 1), mode="python", debug=True)
     for x in (np.ones(4), np.array([1.0, 0.0, 2.0, 1.0])):
         found = b > 0.5 and not np.all(x)
         value, (x_bar, b_bar) = derived(x, b)
