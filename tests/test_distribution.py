@@ -8,7 +8,7 @@ import pytest
 from autodiff import differentiable, hvp, jvp, value_and_grad
 from autodiff.transforms.optimise import loop_distribution
 
-from .support import from_text
+from .support import assert_gradient, from_text
 
 N = 11
 HEADS = ("for i in range(n):", "for i in range(n - 1, -1, -1):", "for i in range(1, n - 1):",
@@ -126,3 +126,38 @@ def test_short_loops_of_known_length_stay_as_they_are():
         return y
     derived = value_and_grad(f, mode="python")
     assert derived(0.7)[0] == pytest.approx(f(0.7)) and "block" not in derived.source
+
+
+def pairs(x, c):
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(len(x)):
+            if j != i:
+                s += np.exp(-np.abs(x[j] - x[i]))
+    return s
+
+
+def chosen(x, c):
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(c[i]):
+            s += np.exp(-x[c[j]] * x[i])
+    return s
+
+
+def columns(x, c):
+    s, m = 0.0, np.outer(x, x)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            s += np.exp(-m[j, i])
+    return s
+
+
+@pytest.mark.parametrize("f, apart", [(pairs, True), (chosen, False), (columns, False)])
+def test_loops_inside_others(f, apart):
+    """Where LLVM reads one number after the other, there is nothing to gain."""
+    x, c = np.linspace(0.2, 0.9, 7), np.array([1, 3, 5, 0, 2, 6, 4])
+    assert_gradient(f, (x, c), (0,), "python")
+    derived = value_and_grad(f, wrt=0, mode="python")
+    derived(x, c)
+    assert ("for block in" in derived.source) == apart

@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from autodiff import value_and_grad
+from autodiff import checkpoint, value_and_grad
 from autodiff.transforms.differentiate.dominators import immediate
 
-from .support import assert_gradient, program_beside_python, random_tests
+from .support import assert_gradient, from_text, program_beside_python, random_tests
 
 OUTER = ["range(n)", "range(1, n - 1)", "range(n - 2, 0, -1)", "range(0, n - 1, 2)"]
 INNER = ["range(n)", "range(i)", "range(1, n - 1)", "range(n - 1, -1, -1)"]
@@ -107,3 +107,55 @@ def test_dominators():
     assert above == {"A": None, "B": None, "C": None, "D": None, "E": "B", "F": "C", "G": "C", "H": None, "I": "C", "J": "G",
                      "K": None, "L": "D"}
     assert "X" not in immediate({"X": {"Y"}, "Y": {"X"}})
+
+
+@pytest.mark.parametrize("levels", [12, 20])
+def test_chains_that_take_many_rounds(levels):
+    """Each index is read by the next: a sweep asks for one more in each round, before and after a decision."""
+    text = ["import numpy as np", "def f(x, w):", "    n, s, u = len(x), 0.1, x * 1.0"]
+    text += [f"    q{k} = (np.arange(n) * {2 * k + 1} + {k}) % n" for k in range(levels)]
+    text += ["    for t in range(3):", "        for i in range(n):", "            if u[i] + u[i - 1] < w[i] + s * 0.1:",
+             "                s += x[i] * 0.3", "            u[q0[i]] = np.sin(u[q0[i]] * x[i])"]
+    text += [f"            q{k}[q{k + 1}[i]] = (q{k}[i] + 1) % n" for k in range(levels - 1)]
+    f = from_text(f"<chain of {levels}>", "\n".join([*text, "    return s + np.sum(u)"]))
+    x = np.random.default_rng(0).uniform(0.1, 1.0, 5)
+    assert_gradient(f, (x, 0.7 * x), (0, 1), "python")
+
+
+def sheared(u, steps):
+    u, n = u.copy(), len(u)
+    for _ in checkpoint(range(steps), snapshots=2):
+        for i in range(1, n - 1):
+            if u[i - 1] + u[i + 1] < 2.0 * u[i]:
+                u[i] = 0.5 * u[i] + 0.3 * u[i - 1]
+            else:
+                u[i] = 0.7 * u[i] + 0.2 * u[i + 1]
+    return np.sum(u * u)
+
+
+def test_steps_that_run_from_copies():
+    u = np.random.default_rng(1).uniform(0.1, 1.0, 7)
+    assert_gradient(sheared, (u, 5), (0,), "python")
+    derived = value_and_grad(sheared, mode="python")
+    derived(u, 5)
+    assert "bool" in [one.dtype for one in derived.tape] and not any("is not cheap" in one.reason for one in derived.tape)
+
+
+def waiting(arrivals, service):
+    """Of two clerks, the one that is free first: what is asked is on the tape, in a line of its own."""
+    now = total = 0.0
+    free = np.zeros(2)
+    for i in range(len(arrivals)):
+        now += arrivals[i]
+        k = 0 if free[0] < free[1] else 1
+        total += max(free[k] - now, 0.0) ** 2
+        free[k] = max(free[k], now) + service[i]
+    return total
+
+
+def test_the_questions_are_answered():
+    r = np.random.default_rng(2)
+    derived = value_and_grad(waiting, wrt=(0, 1), mode="python")
+    derived(r.uniform(0, 1, 9), r.uniform(0, 2, 9))
+    assert "on the tape, `k_tape`" in str(derived.why("k"))
+    assert any("whether a condition holds is needed again, and smaller" in one.reason for one in derived.tape)

@@ -132,7 +132,7 @@ class Survey:
             at.setdefault(loc.line, []).append(x)
         made_of = set()
         for line in where.alone - set(at):              # what it is made of: numbers, or the arrays in a dict or list
-            parts = [x for x, loc, _ in own if loc.line == line and is_float(x)]
+            parts = [x for x, loc, _ in own if loc.line == line and (is_float(x) or self.is_taped(x))]
             if parts:
                 at[line] = parts
                 made_of.add(line)
@@ -146,6 +146,9 @@ class Survey:
             if line in made_of:
                 adjoint = f"what is computed for it: {adjoint}"
             yield Variable(name, called, file, span, line, has, adjoint, taped, value)
+
+    def is_taped(self, x) -> bool:
+        return x in self.values.found and self.values.found[x].how == TAPED
 
     def adjoint(self, objects: list) -> tuple[bool, str]:
         """(whether one of these has an adjoint, why or why not)."""

@@ -28,7 +28,7 @@ from ..language import core
 from ..language.build import Builder, integer
 from ..language.core import Arr, Comment, Const, Function, Var, is_float, walk
 from ..language.dependence import Order
-from ..language.errors import InternalError, UnsupportedSyntax
+from ..language.errors import UnsupportedSyntax
 from ..language.facts import Facts
 from ..language.queries import is_addition, is_assignment, is_load, is_store, loaded_in, stored_in
 from ..language.rewrite import top_down
@@ -165,14 +165,12 @@ def adjoint_of(thread: Thread, common: tuple, registry) -> Adjoint:
     order = ThreadOrder(function, facts, common, refilled, joint_additions(thread, owners))
     plan = ThreadPlan(function, facts, order, owners.fixed)
     plan.active = live
-    for _ in range(40):
+    while True:
         plan.begin()
         sweep = ThreadReverse(function, facts, [live], registry, plan, order, tiles)
         body, bars = swept(sweep, thread, wanted)
         if not plan.grew():
             break
-    else:
-        raise InternalError(f"the tape of `{function.name}` does not settle")
     shared_bars = tuple(sweep.bar(a) for a in thread.shared if a in live)
     empty = Function(f"{function.name}_adjoint", (*function.params, *bars.values(), *shared_bars), (), tuple(bars.values()))
     forward = plan.augment(function.body)

@@ -30,7 +30,7 @@ from ..language.build import Builder, integer, loops, trips
 from ..language.core import Arr, Carry, Const, For, Function, Merge, Var, is_float, is_generator, walk
 from ..language.dependence import Order
 from ..language.draws import kept_state, restore_state, save_state
-from ..language.errors import InternalError, UnsupportedSyntax
+from ..language.errors import UnsupportedSyntax
 from ..language.motion import learn
 from ..language.names import defined_in, mentioned
 from ..language.queries import allocated_in, is_load, is_range
@@ -343,7 +343,7 @@ class Step:
         plan.active = live
         self.seeds = {c: Var(f"{c.var.hint}_bar", c.var.dtype) for c in loop.carries
                       if is_float(c.var) and (c.var in live or c.result in live)}
-        for _ in range(40):
+        while True:
             plan.begin()
             one = sweep.beside(function, live, plan, order)
             one.bar_of = {(0, a): sweep.bar(a) for a in params if isinstance(a, Arr) and a in live}
@@ -355,10 +355,8 @@ class Step:
                 if isinstance(c.next, Var):
                     one.add_bar(c.next, v)
             one.block(loop.body)
-            if not plan.grew():
+            if plan.settled():
                 break
-        else:
-            raise InternalError("the tape of a checkpointed step does not settle", loop.loc)
         self.forward, self.backward = plan.augment(loop.body), builder.block()
         self.bars = {v: g for (_, v), g in one.scope.bars.items() if v in params}
         carried = {c.var for c in loop.carries}

@@ -404,14 +404,12 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     order = Order(function, facts)
     plan = TapePlan(function, facts, order)
     plan.active = set().union(*live)
-    for _ in range(40):
+    while True:
         plan.begin()
         sweep = (make or Reverse)(function, facts, live, registry, plan, order)
         seed_params, body, bars = generate(sweep, function, wanted, seeds)
-        if not plan.grew() and not plan.decide():
+        if plan.settled():
             break
-    else:
-        raise InternalError(f"the tape of `{function.name}` does not settle")
     forward = without_hooks(plan.augment(function.body))
     results = (function.returns if keep_value else ()) + tuple(bars)
     if any(isinstance(s, core.Swap) for s in core.walk(body)):          # of memory that an iteration had, and nobody reads

@@ -7,17 +7,21 @@ or bounds that come from inside) inwards, iterations draw a running number, the 
 
 from __future__ import annotations
 
+import re
+
 from ..language import core
 from ..language.build import Builder, integer, loops
 from ..language.core import Arr, Const, Function, Ref, Var, array_of
 from ..language.dependence import Order, index_of
-from ..language.errors import UnsupportedSyntax
+from ..language.errors import InternalError, UnsupportedSyntax
 from ..language.facts import Facts
 from ..language.queries import allocations, is_access, is_range
 from .augment import Augmented
 from .dominators import better
 from .extents import Extents, counts_by_index
 from .tapes import FlatTape, Overwritten, Tape
+
+MOST_ROUNDS = 40                # generations of a sweep that ask for more
 
 
 class TapePlan:
@@ -32,6 +36,7 @@ class TapePlan:
         self.asked: set = set()
         self.reads: list = []
         self.askers: dict[Var, set] = {}    # value -> those that are computed again of it; None: adjoints need it
+        self.rounds = 0
         self.decided: set[Var] = set()      # values that are taped though they could be computed again
         self.tapes: dict = {}
         self.promoted: dict[Arr, Tape] = {}
@@ -43,6 +48,9 @@ class TapePlan:
 
     # -- rounds -----------------------------------------------------------------------------------------------
     def begin(self) -> None:
+        self.rounds += 1
+        if self.rounds > MOST_ROUNDS:
+            raise InternalError(f"the tape of `{self.function.name}` does not settle")
         self.reads, self.asked, self.used, self.askers = [], set(), set(), {}
 
     def grew(self) -> bool:
@@ -60,13 +68,16 @@ class TapePlan:
                     self.reasons[s] = r
         return len(self.saves) != before
 
-    def decide(self) -> bool:
-        """Whether there is something to be taped in the place of more. What was asked for so far is forgotten then."""
+    def settled(self) -> bool:
+        """Whether the last generation asked for nothing new, and taped nothing that something smaller can stand for. If
+        something can, all that was asked for is forgotten."""
+        if self.grew():
+            return False
         found = better(self)
         if found:
             self.decided |= found
-            self.wanted, self.saves, self.reasons = set(), set(), {}
-        return bool(found)
+            self.wanted, self.saves, self.reasons, self.rounds = set(), set(), {}, 0
+        return not found
 
     def read(self, a: Arr, stmt, index, after: bool = False) -> None:
         """The reverse sweep reads `a` as it was at (or right after) forward statement `stmt`."""
@@ -271,7 +282,8 @@ class TapePlan:
             what = tape.what
             stmt = self.origin(what)
             if isinstance(what, Var):
-                name = f"`{what.hint}`" if what.dtype != "bool" else "whether a condition holds"
+                name = "whether a condition holds" if what.dtype == "bool" else \
+                    f"`{what.hint}`" if not re.fullmatch(r"t\d*", what.hint) else "a number of this line"
                 reason = f"{name} is needed again, and " + (
                     "smaller than what it is computed from" if what in self.decided else "is not cheap to compute again")
             elif isinstance(what, core.Alloc):

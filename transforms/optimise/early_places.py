@@ -29,7 +29,6 @@ from ..language.substitution import renamed, substitute
 from .simplify import raises
 
 
-
 def check_early(function: Function) -> Function:
     """The program with such checks before the loops that do not change what they check."""
     if not any(operation(s) == "wrap_index" for s in core.walk(function.body)):

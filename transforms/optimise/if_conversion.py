@@ -36,9 +36,9 @@ from ..language.queries import (
 )
 from ..language.rewrite import each_loop
 from .chosen_stores import nothing
+from .loop_distribution import SLOW, is_near
 
 BACK = Const(-1, "int64")
-SLOW = ("div", "sqrt")
 WHOLE = ("add", "sub", "mul", "neg", "cast", "dim")         # of integers: none raises, whatever it is given
 
 
@@ -119,11 +119,12 @@ class Converted:
         return (*kept, If(branch.cond, (), (), tuple(merges), branch.loc), *after)
 
     def harmless(self, s, written: set[Arr]) -> bool:
-        """Whether a statement may run in the iteration that is left out: it neither raises nor changes anything there."""
+        """Whether a statement may run in the iteration that is left out: it neither raises nor changes anything there. One
+        that reads from afar keeps the loop from being vectorised in any case."""
         if is_store(s):
             return s.accumulate and in_range(self.facts, s.array, s.index)
         if is_load(s):
-            return s.array not in written and in_range(self.facts, s.array, s.index)
+            return s.array not in written and in_range(self.facts, s.array, s.index) and is_near(s, self.loop, self.facts)
         if not isinstance(s, Let):
             return False
         if s.var.dtype not in FLOATS:

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import combinations
+from math import prod
 from typing import TypeGuard
 
 from ..language import core
@@ -33,15 +34,18 @@ from ..language.build import Builder, integer
 from ..language.core import Alloc, Arr, Carry, Comment, Const, For, Function, Let, Load, Store, Var, While
 from ..language.facts import Facts
 from ..language.motion import facts_of
+from ..language.names import defined_in
 from ..language.ops import VECTOR
 from ..language.queries import acting, is_access, is_branch, is_load, is_short, is_simple, is_store, operation, operations
 from ..language.rewrite import each_loop
 from ..language.substitution import substitute
+from .simplify import raises
 from .store_forwarding import distinct
 
 BLOCK = 256             # iterations: rows of 2 KiB
 MOST_ROWS = 6
 SLOW = ("div", "sqrt")
+NEAR = 4                # numbers, of which LLVM takes one
 SMALL = 4               # powers that are products; operations that take time in a branch that is a choice
 FEWEST = 32             # iterations, where their number is known
 STEPS = (integer(1), integer(-1))
@@ -70,7 +74,7 @@ def distribute(function: Function) -> Function:
         rows.extend([] if made is None else [Alloc(a, loc=loop.loc) for a in made[0]])
         return None if made is None else made[1]
     body = each_loop(function.body, distributed)
-    return replace(function, body=(*rows, *body)) if rows else function
+    return replace(function, body=(*rows, *body))
 
 
 def may_gain(loop) -> TypeGuard[For]:
@@ -78,6 +82,19 @@ def may_gain(loop) -> TypeGuard[For]:
     return isinstance(loop, For) and loop.exit is None and loop.trip is None and loop.checkpoint is None and \
         loop.step in STEPS and not is_short(loop, FEWEST - 1) and any(map(is_slow, core.walk(loop.body))) and all(
             is_simple(s) or is_branch(s) for s in core.walk(loop.body))
+
+
+def is_near(load: Load, loop: For, facts: Facts) -> bool:
+    """Whether what iterations read lies side by side, or nearly so: LLVM reads several at once, but not from afar."""
+    inside = {loop.index, *defined_in(loop.body), *(c.var for c in loop.carries)}
+    forms = [facts.affine(i)[1] for i in load.index]
+    moving = [k for k, terms in enumerate(forms) if not inside.isdisjoint(terms)]
+    if not moving:
+        return True
+    k, sizes = moving[0], load.array.shape[moving[0] + 1:]
+    if len(moving) > 1 or inside.intersection(forms[k]) != {loop.index} or not all(isinstance(n, Const) for n in sizes):
+        return False
+    return abs(forms[k][loop.index]) * prod(int(n.value) for n in sizes) <= NEAR
 
 
 def reads(stmt) -> list:
@@ -118,8 +135,11 @@ class Distributed:
         self.whole = [s for s in loop.body if is_branch(s) and not is_choice(s)]
         self.changing = self.depends(self.heads, lambda s: s in self.whole or is_load(s) and s.array in self.tied)
         self.ordered = ordered or not all(map(self.is_free, loop.carries))
-        self.costly = {s for s in loop.body if any(map(is_function, core.walk((s,)))) and s not in self.whole}
-        slow = {s for s in loop.body if operation(s) in SLOW and s.var in self.depends({loop.index}, is_load)}
+        alone = self.depends(set(), lambda s: any(map(raises, core.walk((s,)))) or (
+            is_load(s) and not is_near(s, loop, facts)))
+        self.costly = {s for s in loop.body if any(map(is_function, core.walk((s,)))) and s not in self.whole
+                       and alone.isdisjoint(core.defined(s))}
+        slow = {s for s in loop.body if operation(s) in SLOW and s.var in self.depends({loop.index}, is_load) - alone}
         if not ordered and len(slow) > 1 and all(map(self.is_total, loop.carries)):
             self.costly |= slow                 # which recurrences would hide
         self.rows: dict[Var, Arr] = {}
@@ -221,20 +241,24 @@ class Distributed:
         behind += [self.sums[c] for c in late_sums if c not in ordered]
         terms = [self.term(c) for c in ordered]
         passed = self.cut([*behind, *(defs[v] for v in terms)], self.closure(before, first), first)
-        kept = {s.value: s for s in before if isinstance(s, Store) and not s.accumulate and s.array not in self.tied
-                and s.index == (loop.index,) and s.value in passed}
-        for v in (*first, *(v for v in passed if v not in kept), *terms):
+        kept = {s.value: s for s in (*before, *ahead) if self.is_row(s) and s.value in (passed if s in before else first)}
+        for v in (*(v for v in (*first, *passed) if v not in kept), *terms):
             name = defs[v].op if v in defs and operation(defs[v]) in VECTOR else v.hint
             self.rows[v] = Arr(f"{name}_row", v.dtype, (integer(BLOCK),))
         if len(self.rows) > MOST_ROWS:
             return None
         parts = Parts(self, kept)
         again = any(loop.index not in s.index for s in ahead)           # an element is stored by several iterations
-        parts.add([*ahead, *(self.sums[c] for c in early_sums)], (), first, early_sums, again)
+        parts.add([*ahead, *(self.sums[c] for c in early_sums)], (), [v for v in first if v not in kept], early_sums, again)
         parts.add(before, first, [v for v in passed if v not in kept], own, True)
         parts.add(behind, (*first, *passed), terms, [c for c in late_sums if c not in ordered], True)
         parts.add([self.sums[c] for c in ordered], terms, [], ordered, True)
         return list(self.rows.values()), [parts.blocks()]
+
+    def is_row(self, s) -> bool:
+        """Whether a statement keeps a number of each iteration in a row, which no other touches."""
+        return isinstance(s, Store) and not s.accumulate and s.array not in self.tied and s.value in self.defs and \
+            s.index[-1:] == (self.loop.index,) and not any(i in self.defs for i in s.index[:-1])
 
     def crossing(self, ahead: set) -> list:
         """What is read of what no recurrence changes and functions are needed for: the last numbers of that."""
@@ -295,8 +319,9 @@ class Parts:
         for v in ready:
             if v in read:
                 mapping[v] = Var(v.hint, v.dtype)
-                inner.add(Load(mapping[v], self.kept[v].array, (index,), self.loc) if v in self.kept else
-                          Load(mapping[v], of.rows[v], (at,), self.loc))
+                row = (of.rows[v], (at,)) if v not in self.kept else (
+                    self.kept[v].array, (*self.kept[v].index[:-1], index))
+                inner.add(Load(mapping[v], *row, self.loc))
         body = substitute(with_comments(loop.body, wanted), mapping)
         carries = []
         for c in sums:
