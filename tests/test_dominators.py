@@ -109,6 +109,7 @@ def test_dominators():
     assert "X" not in immediate({"X": {"Y"}, "Y": {"X"}})
 
 
+@pytest.mark.filterwarnings("ignore:the gradient of")
 @pytest.mark.parametrize("levels", [12, 20])
 def test_chains_that_take_many_rounds(levels):
     """Each index is read by the next: a sweep asks for one more in each round, before and after a decision."""

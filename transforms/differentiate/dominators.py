@@ -18,11 +18,12 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from ..language.core import Var
-from ..language.facts import Facts, combine
+from ..language.core import For, Var
+from ..language.facts import Facts, combine, integer
 from ..language.queries import is_access, is_branch, is_load, is_size, is_whole, operation
 
 ROOT = None
+STEPS = {integer(1), integer(-1)}
 
 
 def immediate(askers: Mapping[Hashable, set]) -> dict:
@@ -108,14 +109,15 @@ def as_often(facts: Facts, loops: list, others: list) -> bool:
 
 def no_fewer(facts: Facts, a, b) -> bool:
     """Whether a loop over a range is known to run at least as often as another, by a constant more."""
-    if not (is_whole(a) and is_whole(b)) or abs(a.step.value) != 1 or abs(b.step.value) != 1:
+    if not (is_whole(a) and is_whole(b) and {a.step, b.step} <= STEPS):
         return False
     constant, terms = combine(trips(facts, a), trips(facts, b), -1)
     return not terms and constant >= 0
 
 
-def trips(facts: Facts, loop) -> tuple[int, dict]:
-    return combine((0, {}), combine(facts.affine(loop.stop), facts.affine(loop.start), -1), loop.step.value)
+def trips(facts: Facts, loop: For) -> tuple[int, dict]:
+    up = loop.step == integer(1)
+    return combine(facts.affine(loop.stop if up else loop.start), facts.affine(loop.start if up else loop.stop), -1)
 
 
 def size(x) -> int:

@@ -55,7 +55,8 @@ def convert_branches(function: Function) -> Function:
         if not any(made):
             return None
         return (replace(loop, body=tuple(t for s, new in zip(loop.body, made, strict=True) for t in new or (s,))),)
-    tests, body = operations(function.body, lambda s: s.var.dtype == "bool"), []
+    tests = operations(function.body, lambda s: s.var.dtype == "bool")
+    body: list = []
     for s in function.body:
         if is_check(s):
             learn_check(facts, s.cond, tests)
@@ -74,7 +75,8 @@ def leaves_out_one(branch, loop: For) -> bool:
     if not is_branch(branch) or not slow(branch.then, branch.orelse):
         return False
     inside = {loop.index, *(v for s in core.walk(loop.body) for v in (*core.defined(s), *core.bound_inside(s)))}
-    test = operations(loop.body).get(branch.cond)
+    tests: dict = operations(loop.body)
+    test = tests.get(branch.cond)
     if test is None or test.op not in ("eq", "ne") or loop.index not in test.args or loop.step not in (ONE, BACK):
         return False
     rare, often = (branch.then, branch.orelse) if test.op == "eq" else (branch.orelse, branch.then)
@@ -86,7 +88,7 @@ class Converted:
 
     def __init__(self, loop: For, branch: If, facts):
         self.loop, self.branch, self.facts = loop, branch, facts
-        self.defs = operations((*branch.then, *branch.orelse))
+        self.defs: dict = operations((*branch.then, *branch.orelse))
         self.heads = {c.var for c in loop.carries}
 
     def made(self) -> tuple | None:
@@ -98,7 +100,7 @@ class Converted:
         computed = [s for block in (branch.then, branch.orelse) for s in block if not is_store(s)]
         merges: list[Merge] = []
         after: list = []
-        gone = set()
+        gone: set = set()
         for m in branch.merges:
             terms = self.terms(m)
             if terms is None:

@@ -91,10 +91,10 @@ def is_near(load: Load, loop: For, facts: Facts) -> bool:
     moving = [k for k, terms in enumerate(forms) if not inside.isdisjoint(terms)]
     if not moving:
         return True
-    k, sizes = moving[0], load.array.shape[moving[0] + 1:]
-    if len(moving) > 1 or inside.intersection(forms[k]) != {loop.index} or not all(isinstance(n, Const) for n in sizes):
-        return False
-    return abs(forms[k][loop.index]) * prod(int(n.value) for n in sizes) <= NEAR
+    k, within = moving[0], load.array.shape[moving[0] + 1:]
+    sizes = [int(n.value) for n in within if isinstance(n, Const)]
+    return len(moving) == 1 and inside.intersection(forms[k]) == {loop.index} and len(sizes) == len(within) and abs(
+        forms[k][loop.index]) * prod(sizes) <= NEAR
 
 
 def reads(stmt) -> list:
@@ -166,10 +166,11 @@ class Distributed:
 
     def is_free(self, c: Carry) -> bool:
         """Whether a carry is a sum whose terms may be added in any order."""
-        of, d = self.depends({c.var}, lambda s: False), self.defs.get(c.next)
-        while operation(d) == "sum" and c.var not in d.args and len(later := [x for x in d.args if x in of]) == 1:
-            d = self.defs.get(later[0])
-        return operation(d) == "sum" and c.var in d.args
+        of, x = self.depends({c.var}, lambda s: False), c.next
+        while isinstance(d := self.defs.get(x), Let) and d.op == "sum" and c.var not in d.args:
+            x = next((a for a in d.args if a in of), c.var)
+        alone = sum(x is c.var for s in self.loop.body for x in reads(s)) == 1
+        return isinstance(d, Let) and d.op == "sum" and alone
 
     def is_total(self, c: Carry) -> bool:
         """Whether a carry is a sum, of which branches may leave out terms."""
@@ -179,10 +180,10 @@ class Distributed:
         if not is_branch(branch):
             return False
         merge = next(m for m in branch.merges if m.var is c.next)
-        inside = operations(core.walk((branch,)))
+        inside: dict = operations(core.walk((branch,)))
+        made = [inside.get(x, self.defs.get(x)) for x in (merge.then, merge.orelse)]
         return c.var in (merge.then, merge.orelse) and any(
-            operation(d := inside.get(x, self.defs.get(x))) in ("add", "sum") and c.var in d.args
-            for x in (merge.then, merge.orelse))
+            isinstance(d, Let) and d.op in ("add", "sum") and c.var in d.args for d in made)
 
     def is_sum(self, c: Carry) -> bool:
         """Whether a carry is a sum of floats that nothing in the loop reads."""
@@ -319,9 +320,9 @@ class Parts:
         for v in ready:
             if v in read:
                 mapping[v] = Var(v.hint, v.dtype)
-                row = (of.rows[v], (at,)) if v not in self.kept else (
-                    self.kept[v].array, (*self.kept[v].index[:-1], index))
-                inner.add(Load(mapping[v], *row, self.loc))
+                there = self.kept.get(v)
+                inner.add(Load(mapping[v], of.rows[v], (at,), self.loc) if there is None else
+                          Load(mapping[v], there.array, (*there.index[:-1], index), self.loc))
         body = substitute(with_comments(loop.body, wanted), mapping)
         carries = []
         for c in sums:

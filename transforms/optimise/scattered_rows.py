@@ -50,7 +50,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..language.build import Builder, sum_of
-from ..language.core import ADJOINT, Arr, Atom, Const, For, Function, Load, Var, defined
+from ..language.core import ADJOINT, Arr, Atom, Const, For, Function, Let, Load, Var, defined
 from ..language.emit import Statements
 from ..language.facts import Facts
 from ..language.motion import behind_checks
@@ -295,13 +295,13 @@ def neighbours(loop, array: Arr, facts: Facts, few: bool = False) -> list[tuple]
         rows.setdefault(row_of(s, axis, inside, facts), set()).add(offset)
     first = max(rows, key=lambda row: (stays in rows[row], len(rows[row])))
     few = few and len(offsets) == 2 and max(offsets) - min(offsets) == 1        # one waits: LLVM keeps it at hand
-    gathered = len(offsets) > 1 and all(
-        s.value in there or operation(d := made[s.value]) == "neg" and d.args[0] in there for s, *_ in found)
+    numbers = {*there, *(v for v, d in made.items() if isinstance(d, Let) and d.op == "neg" and d.args[0] in there)}
+    gathered = len(offsets) > 1 and numbers.issuperset(s.value for s, *_ in found)
     return [(s, axis, offset) for s, axis, offset in found if (row := row_of(s, axis, inside, facts)) is not None
             and (gathered or row != first and axis == len(s.index) - 1 or offset != stays and not few)]
 
 
-def lying(loop: For) -> dict[Var, Load]:
+def lying(loop: For) -> dict[Atom, Load]:
     """The numbers of a loop that lie in a row already: read at the loop's index, from what the loop does not write."""
     written, inside = {s.array for s in stores(loop.body)}, defined_in((loop,))
     return {s.var: s for s in loop.body if is_load(s) and s.array not in written and s.index[-1:] == (loop.index,)
