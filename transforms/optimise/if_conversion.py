@@ -131,10 +131,10 @@ class Converted:
             return False
         if s.var.dtype not in FLOATS:
             return s.var.dtype == "bool" or s.op in WHOLE and all(x.dtype != "float64" for x in s.args)
-        return s.op != "div" or self.is_read(s.args[1])
+        return s.op != "div" or any(map(self.is_read, s.args))
 
     def is_read(self, x: Atom) -> bool:
-        """Whether a number comes of an array: in Python mode, those that do not are divided by as Python divides."""
+        """Whether a number comes of an array: two that do not are divided as Python does it, in Python mode."""
         found = {v for s in self.loop.body for v in core.defined(s) if is_load(s)}
         for s in (*acting(self.branch.then), *acting(self.branch.orelse)):
             if is_load(s) or operation(s) and any(a in found for a in s.args):
