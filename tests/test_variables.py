@@ -159,7 +159,8 @@ def test_random_programs(seed):
         for v in variables:
             told = set(re.findall(r"`(\w+)` of [^`]* bytes", v.value))
             assert told <= names and v.taped == bool(told), (program_.seed, str(v))
-        hints = {re.search(r"`(\w+)`", saved.reason)[1] for saved in made.tape} & known
+        named = [re.search(r"`(\w+)`", saved.reason) for saved in made.tape]
+        hints = {m[1] for m in named if m} & known
         hints -= {v.name for v in variables if not v.line}          # of what is called
         assert hints <= {v.name for v in variables if v.taped}, (program_.seed, hints)
         tried, taped = tried + 1, taped + len(hints)

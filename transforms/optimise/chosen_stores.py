@@ -131,11 +131,13 @@ def choose_additions(function: Function) -> Function:
         if not all(is_simple(s) or is_branch(s) for s in core.walk(loop.body)):
             return None
         inside = {loop.index, *defined_in(loop.body)}
+        within = inside - {loop.index, *(v for s in loop.body for v in core.defined(s))}         # branches
 
         def along(store: Store) -> bool:
             terms = [facts.affine(i)[1] for i in store.index]
-            return store.accumulate and store.array.why == core.ADJOINT and inside.intersection(*terms[-1:]) == {
-                loop.index} and all(map(inside.isdisjoint, terms[:-1])) and in_range(facts, store.array, store.index)
+            return store.accumulate and store.array.why == core.ADJOINT and within.isdisjoint(
+                store.index) and inside.intersection(*terms[-1:]) == {loop.index} and all(
+                map(inside.isdisjoint, terms[:-1])) and in_range(facts, store.array, store.index)
         made = [as_choice(s, along) if is_branch(s) and adds_alone(s) else (s,) for s in loop.body]
         if not all(made) or all(len(part) == 1 for part in made):
             return None
