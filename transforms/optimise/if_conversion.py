@@ -20,8 +20,9 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import ONE
-from ..language.core import FLOATS, Arr, Atom, Const, For, Function, If, Let, Merge, Var
+from ..language.core import FLOATS, Arr, Const, For, Function, If, Let, Merge, Var
 from ..language.motion import facts_of, in_range, learn_check
+from ..language.names import defined_in
 from ..language.ops import VECTOR
 from ..language.queries import (
     acting,
@@ -74,7 +75,7 @@ def leaves_out_one(branch, loop: For) -> bool:
     """Whether a branch of a loop does one thing in the iteration that an index from outside numbers, another in the rest."""
     if not is_branch(branch) or not slow(branch.then, branch.orelse):
         return False
-    inside = {loop.index, *(v for s in core.walk(loop.body) for v in (*core.defined(s), *core.bound_inside(s)))}
+    inside = defined_in((loop,))
     tests: dict = operations(loop.body)
     test = tests.get(branch.cond)
     if test is None or test.op not in ("eq", "ne") or loop.index not in test.args or loop.step not in (ONE, BACK):
@@ -90,6 +91,10 @@ class Converted:
         self.loop, self.branch, self.facts = loop, branch, facts
         self.defs: dict = operations((*branch.then, *branch.orelse))
         self.heads = {c.var for c in loop.carries}
+        self.read = {v for s in loop.body for v in core.defined(s) if is_load(s)}       # what comes of arrays
+        for s in (*acting(branch.then), *acting(branch.orelse)):
+            if is_load(s) or operation(s) and not self.read.isdisjoint(s.args):
+                self.read.update(core.defined(s))
 
     def made(self) -> tuple | None:
         branch = self.branch
@@ -131,15 +136,7 @@ class Converted:
             return False
         if s.var.dtype not in FLOATS:
             return s.var.dtype == "bool" or s.op in WHOLE and all(x.dtype != "float64" for x in s.args)
-        return s.op != "div" or any(map(self.is_read, s.args))
-
-    def is_read(self, x: Atom) -> bool:
-        """Whether a number comes of an array: two that do not are divided as Python does it, in Python mode."""
-        found = {v for s in self.loop.body for v in core.defined(s) if is_load(s)}
-        for s in (*acting(self.branch.then), *acting(self.branch.orelse)):
-            if is_load(s) or operation(s) and any(a in found for a in s.args):
-                found.update(core.defined(s))
-        return x in found
+        return s.op != "div" or not self.read.isdisjoint(s.args)        # other numbers Python mode divides as Python does
 
     def terms(self, merge: Merge) -> tuple | None:
         """(operation, carry, what each side adds to it) where both sides hand on a carry with something added or nothing."""

@@ -86,7 +86,7 @@ def may_gain(loop) -> TypeGuard[For]:
 
 def is_near(load: Load, loop: For, facts: Facts) -> bool:
     """Whether what iterations read lies side by side, or nearly so: LLVM reads several at once, but not from afar."""
-    inside = {loop.index, *defined_in(loop.body), *(c.var for c in loop.carries)}
+    inside = defined_in((loop,))
     forms = [facts.affine(i)[1] for i in load.index]
     moving = [k for k, terms in enumerate(forms) if not inside.isdisjoint(terms)]
     if not moving:

@@ -27,8 +27,8 @@ such rows are added by one loop over the places to which all add, and what is le
                                                         x_bar[j + 1] += x_bar_row[j]
 
 Numbers that differ in their sign, or by factors that the loop does not change, share a row; those that are read from a row
-do not wait. Where all those places are in
-the array, wherever the loop runs, the row has zeros at its ends; and what goes to other rows of an array waits too:
+do not wait. Where all those places are in the array, wherever the loop runs, the row has zeros at its ends; and what goes to
+other rows of an array waits too:
 
     for i in range(n):                         x_bar[:] = 0.0
         for j in range(m):                     x_bar_row = zeros(m + 4)
