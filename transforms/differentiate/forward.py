@@ -200,14 +200,14 @@ class Forward:
             if param in rule.used:
                 mapping[param] = self.stored(stmt, k, ref)
             if param in rule.used or rule.used.intersection(param.shape):
-                bind_shape(self, mapping, param, ref)
+                bind_shape(self, mapping, {}, param, ref)
         return mapping
 
     def bound(self, mapping: dict, param, x):
         """An operand whose tangents are a parameter of a rule; of a buffer, its place, and its sizes in `mapping`."""
         if isinstance(param, Arr):
             x = as_ref(self, x)
-            bind_shape(self, mapping, param, x)
+            bind_shape(self, mapping, {}, param, x)
         return x
 
 

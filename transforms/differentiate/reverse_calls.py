@@ -35,6 +35,7 @@ def pull_call(sweep, stmt) -> None:
     if rule is None:
         raise InternalError(f"the function `{stmt.op}` has no derivative rule", stmt.loc)
     mapping: dict = {}
+    sizes = sweep.order.equal_sizes(stmt)
     for out, out_bar, out_value in zip(stmt.outs, rule.out_bars, rule.outs, strict=True):
         if out_bar is None:
             continue
@@ -48,20 +49,20 @@ def pull_call(sweep, stmt) -> None:
             a = array_of(out)
             bar = sweep.bar_of[sweep.lane, a] = Arr(sweep.bar_hint(a), a.dtype, tuple(map(sweep.need, a.shape)))
             b.add(core.Alloc(bar, NoCotangent(a.dtype)))
-        bind_array(sweep, mapping, out_bar, as_ref(sweep, out), sweep.bar(array_of(out)))
+        bind_array(sweep, mapping, sizes, out_bar, as_ref(sweep, out), sweep.bar(array_of(out)))
         if out_value in rule.used:
             sweep.plan.read(array_of(out), stmt, None, after=True)
-            bind_primal(sweep, mapping, out_value, out)
+            bind_primal(sweep, mapping, sizes, out_value, out)
         elif set(out_value.shape) & rule.used:
-            bind_shape(sweep, mapping, out_value, as_ref(sweep, out))
+            bind_shape(sweep, mapping, sizes, out_value, as_ref(sweep, out))
     for arg, value, arg_bar in zip(stmt.args, rule.args, rule.arg_bars, strict=True):
         if isinstance(arg, Ref):
             if value in rule.used or set(value.shape) & rule.used:
                 if value in rule.used:
                     sweep.plan.read(arg.array, stmt, None)
-                bind_primal(sweep, mapping, value, arg)
+                bind_primal(sweep, mapping, sizes, value, arg)
             if arg_bar is not None:
-                bind_array(sweep, mapping, arg_bar, as_ref(sweep, arg), sweep.bar(arg.array))
+                bind_array(sweep, mapping, sizes, arg_bar, as_ref(sweep, arg), sweep.bar(arg.array))
         elif value in rule.used:
             mapping[value] = sweep.need(arg)
     b.stmts.extend(placed(substitute(rule.body, mapping), stmt.loc))
@@ -99,22 +100,23 @@ def as_ref(sweep, r):
     return Ref(r.array, tuple(sweep.need(p) for p in r.prefix), r.transposed)
 
 
-def bind_array(sweep, mapping, param: Arr, where: Ref, target: Arr) -> None:
+def bind_array(sweep, mapping, sizes, param: Arr, where: Ref, target: Arr) -> None:
     mapping[param] = Ref(target, where.prefix, where.transposed)
-    bind_shape(sweep, mapping, param, where)
+    bind_shape(sweep, mapping, sizes, param, where)
 
 
-def bind_primal(sweep, mapping, param: Arr, r) -> None:
+def bind_primal(sweep, mapping, sizes, param: Arr, r) -> None:
     where = as_ref(sweep, r)
     found = sweep.plan.whole(where.array, where.prefix, sweep)
     mapping[param] = Ref(found.array, found.prefix, where.transposed)
-    bind_shape(sweep, mapping, param, where)
+    bind_shape(sweep, mapping, sizes, param, where)
 
 
-def bind_shape(sweep, mapping, param: Arr, where: Ref) -> None:
+def bind_shape(sweep, mapping, sizes, param: Arr, where: Ref) -> None:
+    """The sizes of a parameter of a rule. sizes: what checks let them be called (`Order.equal_sizes`)."""
     for p, s in zip(param.shape, where.shape, strict=True):
         if isinstance(p, Var):
-            mapping[p] = sweep.need(s)
+            mapping[p] = sweep.need(sizes.get(s, s))
 
 
 def clear(sweep, out) -> None:

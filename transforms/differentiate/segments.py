@@ -123,7 +123,8 @@ def sizes(function: Function, loops: dict[Any, list[Arr]], plan) -> tuple[list, 
             low, high = (loop.start, loop.stop) if core.known_value(loop.step) == 1 else (loop.stop, loop.start)
             count = b.imax(b.isub(early(high), early(low)), 0)
             inside = allocated_in(loop.body)
-            state = [a for a in core.written(loop.body) if a not in inside]
+            written = core.written(loop.body)
+            state = [a for a in dict.fromkeys(mentioned(loop.body)) if a in written and a not in inside]
             lengths[loop] = (count, total(b, [(a, a.shape[1:]) for a in tapes], extent),
                              total(b, [(a, a.shape) for a in state], extent), time(loop.body))
     except LookupError:

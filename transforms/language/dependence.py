@@ -10,9 +10,27 @@ Programming, Wiley 1986, section 12.2 (elimination).
 
 from __future__ import annotations
 
+import itertools
+
 from . import core
-from .core import Arr, Function, Ref, Swap, Var, array_of, bound_inside, defined, known_value, results, sub_blocks, walk
+from .core import (
+    Arr,
+    Atom,
+    Function,
+    Guard,
+    Ref,
+    Swap,
+    Var,
+    array_of,
+    bound_inside,
+    defined,
+    known_value,
+    results,
+    sub_blocks,
+    walk,
+)
 from .facts import Facts
+from .motion import equalities, names_of_equal
 from .queries import called, is_access, is_allocation, is_branch, is_load, is_loop, is_range, is_store, operation
 
 LIMIT = 400
@@ -29,6 +47,7 @@ class Order:
         self.alloc_path: dict[Arr, tuple] = {}
         self.accesses: dict[Arr, list] = {}
         self.resized: set[Arr] = set()
+        self.checks: list = []       # those inside loops and branches that make sizes equal
         self.group: dict[Arr, Arr] = {}
         self._writes: dict = {}
         for stmt in walk(function.body):
@@ -58,6 +77,8 @@ class Order:
                 self.definition[v] = stmt
             if is_allocation(stmt):
                 self.alloc_path[stmt.array] = path
+            elif isinstance(stmt, Guard) and path and equalities(stmt.cond, self.definition):
+                self.checks.append(stmt)
             elif is_access(stmt):
                 self.accessed(stmt.array, stmt, "read" if is_load(stmt) else "write", stmt.index)
             elif called(stmt):
@@ -85,6 +106,14 @@ class Order:
 
     def loops(self, stmt) -> list:
         return [s for s, _ in self.path[stmt] if is_loop(s)]
+
+    def equal_sizes(self, stmt) -> dict[Var, Atom]:
+        """What sizes may be called at a statement, by the checks that stand before it inside loops and branches."""
+        around = (*self.path[stmt], (stmt, None))
+        before = {id(block): self.position[inner][1] for (_, block), (inner, _) in itertools.pairwise(around)}
+        pairs = [pair for check in self.checks if (at := self.position[check])[1] < before.get(id(at[0]), 0)
+                 for pair in equalities(check.cond, self.definition)]
+        return names_of_equal(self.facts, pairs) if pairs else {}
 
     def is_pure(self, stmt) -> bool:
         """Whether running a branch again has no effect and needs no loop."""

@@ -14,7 +14,7 @@ from .build import Builder
 from .core import Alloc, Arr, Atom, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, array_of, operands, walk
 from .facts import Facts
 from .names import defined_in, names_in
-from .queries import is_size, operations
+from .queries import is_size, operation, operations
 from .units import checks as may_raise
 
 
@@ -119,16 +119,31 @@ def facts_of(function: Function, checks: bool = True) -> Facts:
 def made_equal(function: Function) -> dict[Guard, list[tuple]]:
     """The outermost checks that make integers equal, in their order, with the pairs."""
     tests = operations(function.body, lambda s: s.op in ("eq", "and"))
-
-    def pairs(cond) -> list[tuple]:
-        test = tests.get(cond)
-        if test is None:
-            return []
-        if test.op == "and":
-            return [pair for part in test.args for pair in pairs(part)]
-        return [test.args] if all(a.dtype == "int64" for a in test.args) else []
-    found = {s: pairs(s.cond) for s in function.body if isinstance(s, Guard)}
+    found = {s: equalities(s.cond, tests) for s in function.body if isinstance(s, Guard)}
     return {check: equal for check, equal in found.items() if equal}
+
+
+def equalities(cond, tests: dict) -> list[tuple]:
+    """The pairs of integers that are equal where a condition holds. tests: operations by what they compute."""
+    test = tests.get(cond)
+    if operation(test) == "and":
+        return [pair for part in test.args for pair in equalities(part, tests)]
+    return [test.args] if operation(test) == "eq" and all(a.dtype == "int64" for a in test.args) else []
+
+
+def names_of_equal(facts: Facts, pairs: list[tuple]) -> dict[Var, Atom]:
+    """What integers may be called where those of each pair are equal besides what is known."""
+    before = dict(facts.alias)
+    for pair in pairs:
+        facts.equate(*pair)
+    names: dict[Var, Atom] = {}
+    for v in facts.alias.keys() - before.keys():
+        atom: Atom = v
+        while isinstance(atom, Var) and atom in facts.alias:
+            atom = facts.alias[atom]
+        names[v] = atom
+    facts.forget_since(before)
+    return names
 
 
 def behind_checks(function: Function) -> Iterator[tuple]:
@@ -227,4 +242,5 @@ def in_range(facts: Facts, array: Arr, index) -> bool:
         facts.at_least(i) and facts.at_most(i, s, 1) for i, s in zip(index, array.shape, strict=True))
 
 
-__all__ = ["Touches", "behind_checks", "facts_of", "in_range", "learn", "learn_check", "own_axes", "own_rows"]
+__all__ = ["Touches", "behind_checks", "equalities", "facts_of", "in_range", "learn", "learn_check", "names_of_equal",
+           "own_axes", "own_rows"]

@@ -22,7 +22,7 @@ from ..language.build import Builder
 from ..language.core import Const, For, Function, If, Let, Load, Merge, Var
 from ..language.facts import Facts
 from ..language.motion import facts_of
-from ..language.names import defined_in, names_in
+from ..language.names import defined_in, mentioned, names_in
 from ..language.queries import is_range, operation
 from ..language.rewrite import kept
 from ..language.substitution import renamed, substitute
@@ -119,7 +119,8 @@ class Moving:
             return x
         if x not in self.names:
             s = self.makers[x]
-            made, = substitute((s,), {y: self.early(y) for y in names_in((s,)) - defined_in((s,)) if isinstance(y, Var)})
+            needed = dict.fromkeys(y for y in mentioned((s,)) if isinstance(y, Var) and y not in defined_in((s,)))
+            made, = substitute((s,), {y: self.early(y) for y in needed})
             key = (s.op, made.args) if isinstance(s, Let) else (s.array, made.index) if isinstance(s, Load) else s
             found = self.known.setdefault(key, made)
             if found is made:

@@ -12,11 +12,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
-from ..language.core import Atom, Function, Var, walk
+from ..language.core import Atom, Block, Const, Function, Guard, Var, walk, with_blocks
 from ..language.facts import Facts
-from ..language.motion import facts_of, made_equal
-from ..language.queries import is_check, operation
+from ..language.motion import equalities, facts_of, made_equal, names_of_equal
+from ..language.queries import is_check, operation, operations
 from ..language.rewrite import without_operations
 from ..language.substitution import substitute
 
@@ -29,6 +30,7 @@ def name_equal_sizes(function: Function, sums: bool = True) -> Function:
     sums: also one of the integers computed of sizes that are equal with them; not where facts of the program are kept, which
         may speak of any of these.
     """
+    function = replace(function, body=Inside(function).blocks(function.body))
     checks = made_equal(function)
     if not checks:
         return function
@@ -44,10 +46,7 @@ def name_equal_sizes(function: Function, sums: bool = True) -> Function:
         if again:                               # inside
             block = without_operations(block, again)
             names |= again
-        renamed = substitute(block, dict(names), fresh=False) if names else block
-        if is_check(stmt):             # checks that say the same are printed as one
-            renamed = (replace(renamed[0], parts=stmt.parts),)
-        body += renamed
+        body += chain.from_iterable(renamed(s, names) for s in block) if names else block
         if sums and integer_sum(stmt):
             one = computed.setdefault(what(stmt.var, facts), stmt.var)
             if one is not stmt.var and (differ(stmt.var, one, plain) or named(stmt, names)):
@@ -68,6 +67,38 @@ def name_equal_sizes(function: Function, sums: bool = True) -> Function:
         return function
     returns = tuple(names.get(r, r) if isinstance(r, Var) else r for r in function.returns)
     return replace(function, body=tuple(body), returns=returns)
+
+
+class Inside:
+    """Sizes that checks inside loops and branches make equal to a known integer are that integer in the rest of their block.
+
+    One name for two sizes that are not known joins loops of the block, and keeps them from being joined with loops outside.
+    """
+
+    def __init__(self, function: Function):
+        self.function = function
+        self.tests = operations(walk(function.body), lambda s: s.op in ("eq", "and"))
+        self.facts: Facts | None = None
+
+    def blocks(self, block: Block) -> Block:
+        """The block, with those inside it so changed."""
+        return tuple([with_blocks(s, self.block) for s in block])
+
+    def block(self, block: Block) -> Block:
+        block = self.blocks(block)
+        for at in range(len(block) - 1, -1, -1):        # what an earlier check says is said of the later ones too
+            if isinstance(check := block[at], Guard) and (equal := equalities(check.cond, self.tests)):
+                self.facts = self.facts or facts_of(self.function, checks=False)
+                known = {v: c for v, c in names_of_equal(self.facts, equal).items() if isinstance(c, Const)}
+                if known:
+                    block = (*block[:at + 1], *chain.from_iterable(renamed(s, known) for s in block[at + 1:]))
+        return block
+
+
+def renamed(stmt, names: dict) -> Block:
+    """A statement with other names of sizes. Checks that say the same are printed as one: they tell the same names."""
+    block = substitute((stmt,), dict(names), fresh=False)
+    return (replace(block[0], parts=stmt.parts),) if is_check(stmt) else block
 
 
 def differ(v: Var, w: Var, plain: Facts) -> bool:

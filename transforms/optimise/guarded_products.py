@@ -120,6 +120,7 @@ class Guarding:
         self.facts: Facts = facts_of(function)
         self.integers = operations(walk(function.body), lambda s: s.op in (*OPPOSITE, "add", "sub") and all(
             a.dtype == "int64" for a in s.args))
+        self.place = {v: k for k, v in enumerate(v for s in walk(function.body) for v in core.defined(s))}
         self.zero: dict[Var, Keys] = {}
         self.singular: set[Var] = set()
         self.poles: set[Var] = set()
@@ -260,7 +261,8 @@ class Guarding:
             if choice:                      # the other factor may be infinite where this one is zero
                 left = [key for a in stmt.args if a in self.choices for key in self.keys(a) if key in left] or left
             if left and (choice or infinite or not self.singular.isdisjoint(factors)):
-                left.sort(key=lambda key: (isinstance(key, Compared), [repr(x) for x in key.of]))
+                left.sort(key=lambda key: (isinstance(key, Compared), [repr(x) for x in key.of], repr(key),
+                                           [self.place.get(x, -1) for x in key.of]))
                 all_of = [key for key in left if isinstance(key, Holds) and key.chosen] or [
                     Holds(here.made.get(key) or self.compare(key, here, out, stmt.loc), True)
                     if isinstance(key, Compared) else key for key in left[:1]]
