@@ -14,7 +14,7 @@ from .build import Builder
 from .core import Alloc, Arr, Atom, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, array_of, operands, walk
 from .facts import Facts
 from .names import defined_in, names_in
-from .queries import is_size, operation, operations
+from .queries import is_size, operations
 from .units import checks as may_raise
 
 
@@ -126,9 +126,11 @@ def made_equal(function: Function) -> dict[Guard, list[tuple]]:
 def equalities(cond, tests: dict) -> list[tuple]:
     """The pairs of integers that are equal where a condition holds. tests: operations by what they compute."""
     test = tests.get(cond)
-    if operation(test) == "and":
+    if not isinstance(test, Let) or test.op not in ("eq", "and"):
+        return []
+    if test.op == "and":
         return [pair for part in test.args for pair in equalities(part, tests)]
-    return [test.args] if operation(test) == "eq" and all(a.dtype == "int64" for a in test.args) else []
+    return [test.args] if all(a.dtype == "int64" for a in test.args) else []
 
 
 def names_of_equal(facts: Facts, pairs: list[tuple]) -> dict[Var, Atom]:
