@@ -88,6 +88,21 @@ def _lies(a):
     return _SCATTERED, 1
 
 
+@intrinsic
+def _as_rows(typing, a):
+    """A matrix of any layout as one whose rows lie one after the other without gaps, as the caller knows that they do: LLVM
+    then reads several elements at once."""
+    kind = types.Array(a.dtype, a.ndim, "C", readonly=not a.mutable, aligned=a.aligned)
+
+    def generate(context, builder, signature, values):
+        context.nrt.incref(builder, a, values[0])
+        return values[0]
+    return kind(a), generate
+
+
+as_rows: Any = _as_rows                         # Numba gives the first argument
+
+
 @_kept
 def _packed(a):
     """A copy of a matrix whose rows lie one after the other."""
@@ -284,5 +299,5 @@ def gram(out, a):
             out[i, j] = out[j, i]
 
 
-__all__ = ["add_outer_products", "conjugate_product", "gram", "in_parts", "matrix_matrix", "matrix_vector", "multiples",
-           "provide"]
+__all__ = ["add_outer_products", "as_rows", "conjugate_product", "gram", "in_parts", "matrix_matrix", "matrix_vector",
+           "multiples", "provide"]

@@ -19,7 +19,8 @@ from scipy.linalg import cython_lapack
 
 from .. import capsules
 from ..failing import LinAlgErrorThere
-from ..machine_code.kept import kept_for
+from ..machine_code.kept import kept, kept_for, stands_for
+from ..memory import assign
 from . import small
 from .linalg import _STRICT
 
@@ -49,17 +50,43 @@ def solve_triangular(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> An
     return scipy.linalg.solve_triangular(a, b, trans=int(trans), lower=lower, unit_diagonal=unit, check_finite=False)
 
 
-@kept_for(solve_triangular)
-def _triangular(a, b, lower, trans, unit):
-    n = a.shape[0]
-    if b.size == 0:
-        return b.copy()
+def solve_triangular_into(out: Any, a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> None:
+    """Set `out` to `solve_triangular(a, b, lower, trans, unit)`; it is other memory, or that of b."""
+    out[...] = solve_triangular(a, b, lower, trans, unit)
+
+
+@stands_for(solve_triangular_into)
+def _solve_triangular_into(out, a, b, lower, trans, unit):
+    return (_vector if b.ndim == 1 else _matrix), ()
+
+
+@kept
+def _vector(out, a, b, lower, trans, unit):
     if not small.fits(a):
-        return _call_trtrs(a, b, lower, trans, unit)
+        assign(out, _call_trtrs(a, b, lower, trans, unit))
+        return
     if not unit and not small.is_regular(a):
         raise LinAlgErrorThere("Singular matrix")
-    x = b.copy()
-    small.triangle(a, x.reshape((n, b.size // max(n, 1))), lower, trans, unit)
+    assign(out, b)
+    small.triangle_of_one(a, out, lower, trans, unit)
+
+
+@kept
+def _matrix(out, a, b, lower, trans, unit):
+    if b.size == 0:
+        return
+    if not small.fits(a):
+        assign(out, _call_trtrs(a, b, lower, trans, unit))
+        return
+    if not unit and not small.is_regular(a):
+        raise LinAlgErrorThere("Singular matrix")
+    small.triangle_into(out, a, b, lower, trans, unit)
+
+
+@kept_for(solve_triangular)
+def _triangular(a, b, lower, trans, unit):
+    x = np.empty(b.shape, b.dtype)
+    solve_triangular_into(x, a, b, lower, trans, unit)
     return x
 
 
@@ -154,4 +181,4 @@ def _call_gbsv_compiled(ab, b, below, above):
     return compiled
 
 
-__all__ = ["call_getrf", "lu_factor", "routine", "solve_banded", "solve_triangular"]
+__all__ = ["call_getrf", "lu_factor", "routine", "solve_banded", "solve_triangular", "solve_triangular_into"]

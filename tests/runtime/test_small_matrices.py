@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+import scipy.linalg
 
 from autodiff.runtime.linear_algebra import complex_linalg, factored, lapack, linalg, small
 
@@ -63,6 +64,41 @@ def test_triangles(kind):
 @numba.njit
 def compiled_triangle(a, b, lower, trans, unit):
     return lapack.solve_triangular(a, b, lower, trans, unit)
+
+
+def triangle_into(kind, rank):
+    """Compiled for arrays of any layout."""
+    dtype, flag = numba.from_dtype(np.dtype(kind)), numba.boolean
+    given = numba.types.Array(dtype, rank, "A"), dtype[:, :], numba.types.Array(dtype, rank, "A"), flag, flag, flag
+    return numba.njit(numba.void(*given))(
+        lambda out, a, b, lower, trans, unit: lapack.solve_triangular_into(out, a, b, lower, trans, unit))
+
+
+LAYOUTS = {"rows": np.ascontiguousarray, "columns": np.asfortranarray,
+           "gaps between rows": lambda x: np.hstack([x, x])[:, :x.shape[1]],
+           "gaps between columns": lambda x: np.asfortranarray(np.vstack([x, x]))[:len(x)],
+           "gaps everywhere": lambda x: np.repeat(np.repeat(x, 2, 0), 2, 1)[::2, ::2],
+           "backwards": lambda x: x[::-1, ::-1].copy()[::-1, ::-1]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_triangles_of_every_layout(kind):
+    """Into memory of every layout, or that of the right-hand sides, as SciPy solves them."""
+    r, tolerance, of_many, of_one = np.random.default_rng(4), KINDS[kind], triangle_into(kind, 2), triangle_into(kind, 1)
+    for trial in range(150):
+        n, count = r.integers(1, 10), r.choice([0, 1, 2, 15, 16, 17, 127, 128, 129, 300])
+        lower, trans, unit, same = map(bool, r.integers(0, 2, 4))
+        of_a, of_b, of_out = ([*LAYOUTS.values()][k] for k in r.integers(0, len(LAYOUTS), 3))
+        a, b = of_a(matrix(r, kind, n, n) + 4 * np.eye(n, dtype=kind)), of_b(matrix(r, kind, n, count))
+        expected = scipy.linalg.solve_triangular(a, b, trans=int(trans), lower=lower, unit_diagonal=unit)
+        out = b if same else of_out(np.full((n, count), np.nan, kind))
+        of_many(out, a, b, lower, trans, unit)
+        np.testing.assert_allclose(out, expected, 100 * tolerance, 100 * tolerance, err_msg=f"{trial} {n} {count}")
+        if count:
+            x, v = np.full((n, 2), np.nan, kind)[:, trial % 2], expected[:, 0]
+            of_one(x, a, v, lower, trans, unit)
+            np.testing.assert_allclose(x, scipy.linalg.solve_triangular(
+                a, v, trans=int(trans), lower=lower, unit_diagonal=unit), 100 * tolerance, 100 * tolerance)
 
 
 def test_cholesky_as_python_runs_it():
