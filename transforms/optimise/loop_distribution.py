@@ -1,4 +1,4 @@
-"""Functions that the processor computes for several elements at once, in loops of their own.
+"""What the processor computes for several elements at once, apart from what has an order.
 
     total = 0.0                               log_row = np.empty(256)
     for i in range(n):                        total = 0.0
@@ -17,6 +17,17 @@ passes from one to the next lies in rows that stay in the first-level cache; num
 and divisions count as functions where there are some and only sums have an order: behind recurrences they cost nothing.
 Branches that choose numbers go where they are needed; others stay with the sums.
 
+Without functions, a loop whose numbers have no order but for sums leaves these to a loop of their own, if an iteration is
+long enough, and so it does with what it adds to places of cotangents that other iterations add to (`x_bar[i + 1] += g`):
+
+    for i in range(n):                            for block in range(0, n, 256):
+        d = y[i] - (a + b * t[i] + c * t[i] ** 2)     end = min(n, block + 256)
+        s += d * d                                    for i in range(block, end):
+                                  becomes                 d = y[i] - (a + b * t[i] + c * t[i] ** 2)
+                                                          s_row[i - block] = d * d
+                                                      for i in range(block, end):
+                                                          s += s_row[i - block]
+
 Source: J. R. Allen, K. Kennedy, Automatic translation of Fortran programs to vector form, TOPLAS 9 (1987): loop
 distribution; strip mining and scalar expansion as in M. Wolfe, High Performance Compilers for Parallel Computing (1996).
 """
@@ -27,16 +38,27 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import combinations
 from math import prod
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Carry, Comment, Const, For, Function, Let, Load, Store, Var, While
+from ..language.core import ADJOINT, Alloc, Arr, Carry, Comment, Const, For, Function, Let, Load, Store, Var, While
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in
 from ..language.ops import VECTOR
-from ..language.queries import acting, is_access, is_branch, is_load, is_short, is_simple, is_store, operation, operations
+from ..language.queries import (
+    acting,
+    is_access,
+    is_addition,
+    is_branch,
+    is_load,
+    is_short,
+    is_simple,
+    is_store,
+    operation,
+    operations,
+)
 from ..language.rewrite import each_loop
 from ..language.substitution import substitute
 from .simplify import raises
@@ -48,8 +70,11 @@ SLOW = ("div", "sqrt")
 NEAR = 4                # numbers, of which LLVM takes one
 SMALL = 4               # powers that are products; operations that take time in a branch that is a choice
 FEWEST = 32             # iterations, where their number is known
+WORTH = 16              # operations of an iteration, from which on ordered sums are worth a loop of their own
+DEAR = 5                # those that a root or a quotient counts as
 STEPS = (integer(1), integer(-1))
-NOTE = Comment(f"in blocks of {BLOCK} iterations: functions in loops of their own, which run several at once")
+FUNCTIONS, SUMS = (Comment(f"in blocks of {BLOCK} iterations: {what}") for what in (
+    "functions in loops of their own, which run several at once", "what is added up in its order is in a loop of its own"))
 
 
 def distribute(function: Function) -> Function:
@@ -80,11 +105,12 @@ def distribute(function: Function) -> Function:
 def may_gain(loop) -> TypeGuard[For]:
     """Whether a statement is a plain innermost loop that computes what takes time."""
     return isinstance(loop, For) and loop.exit is None and loop.trip is None and loop.checkpoint is None and \
-        loop.step in STEPS and not is_short(loop, FEWEST - 1) and any(map(is_slow, core.walk(loop.body))) and all(
+        loop.step in STEPS and not is_short(loop, FEWEST - 1) and (
+            any(map(is_slow, core.walk(loop.body))) or bool(loop.carries) and work(loop.body) >= WORTH) and all(
             is_simple(s) or is_branch(s) for s in core.walk(loop.body))
 
 
-def is_near(load: Load, loop: For, facts: Facts) -> bool:
+def is_near(load: Load | Store, loop: For, facts: Facts) -> bool:
     """Whether what iterations read lies side by side, or nearly so: LLVM reads several at once, but not from afar."""
     inside = defined_in((loop,))
     forms = [facts.affine(i)[1] for i in load.index]
@@ -118,6 +144,11 @@ def is_choice(stmt) -> bool:
     return all(map(operation, inside)) and sum(map(is_slow, inside)) <= SMALL
 
 
+def is_pure(branch) -> bool:
+    """Whether a branch chooses numbers, and touches no memory."""
+    return all(operation(s) or is_branch(s) for s in acting(core.walk((branch,))))
+
+
 class Distributed:
     """A loop, and which of its statements go where.
 
@@ -129,40 +160,41 @@ class Distributed:
     def __init__(self, loop: For, facts: Facts):
         self.loop, self.facts = loop, facts
         self.defs: dict = {v: s for s in loop.body for v in core.defined(s)}
-        self.tied, ordered = self.met()
+        self.tied, self.linked = self.met()
         self.sums = {c: self.defs[c.next] for c in loop.carries if self.is_sum(c)}
         self.heads = {c.var for c in loop.carries if c not in self.sums}
         self.whole = [s for s in loop.body if is_branch(s) and not is_choice(s)]
         self.changing = self.depends(self.heads, lambda s: s in self.whole or is_load(s) and s.array in self.tied)
-        self.ordered = ordered or not all(map(self.is_free, loop.carries))
+        self.ordered = bool(self.linked) or not all(map(self.is_free, loop.carries))
         alone = self.depends(set(), lambda s: any(map(raises, core.walk((s,)))) or (
             is_load(s) and not is_near(s, loop, facts)))
         self.costly = {s for s in loop.body if any(map(is_function, core.walk((s,)))) and s not in self.whole
                        and alone.isdisjoint(core.defined(s))}
         slow = {s for s in loop.body if operation(s) in SLOW and s.var in self.depends({loop.index}, is_load) - alone}
-        if not ordered and len(slow) > 1 and all(map(self.is_total, loop.carries)):
+        if not self.linked and len(slow) > 1 and all(map(self.is_total, loop.carries)):
             self.costly |= slow                 # which recurrences would hide
         self.rows: dict[Var, Arr] = {}
 
-    def met(self) -> tuple[set[Arr], bool]:
+    def met(self) -> tuple[set[Arr], set[Arr]]:
         """The buffers of which two statements may meet one element, and one of them writes it, and those that may be written
-        in one place by two iterations; whether any but elements of one iteration's own are met so."""
+        in one place by two iterations; those of them of which others than elements of one iteration's own are met so."""
         own = self.depends({self.loop.index}, lambda s: False) - self.depends(
             set(), lambda s: operation(s) not in ("add", "sub"))
         found: dict[Arr, list] = {}
         for s in core.walk(self.loop.body):
             if is_access(s):
                 found.setdefault(s.array, []).append(s)
-        tied, ordered = set(), False
+        tied, linked = set(), set()
         for a, places in found.items():
             pairs = [(s, t) for s, t in combinations(places, 2)
                      if (is_store(s) or is_store(t)) and not distinct(s.index, t.index)]
             loose = [s for s in places if is_store(s) and own.isdisjoint(s.index)]
             if pairs or loose:
                 tied.add(a)
-                ordered |= bool(loose) or not all(any(
-                    i is j is self.loop.index for i, j in zip(s.index, t.index, strict=True)) for s, t in pairs)
-        return tied, ordered
+                if loose or not all(any(i is j is self.loop.index for i, j in zip(s.index, t.index, strict=True))
+                                    for s, t in pairs):
+                    linked.add(a)
+        return tied, linked
 
     def is_free(self, c: Carry) -> bool:
         """Whether a carry is a sum whose terms may be added in any order."""
@@ -217,9 +249,13 @@ class Distributed:
 
     def made(self) -> tuple[list, list] | None:
         """(rows, statements) in the place of the loop; None where nothing is gained."""
-        loop, defs = self.loop, self.defs
-        if not self.costly or not self.ordered or any(c.next not in defs for c in loop.carries):
+        if not self.ordered or any(c.next not in self.defs for c in self.loop.carries):
             return None                         # nothing has an order; or numbers change places
+        return (self.by_functions() if self.costly else None) or self.apart()
+
+    def by_functions(self) -> tuple[list, list] | None:
+        """Functions in loops of their own."""
+        loop, defs = self.loop, self.defs
         ends = [*(defs[c.next] for c in loop.carries if c.var in self.heads), *self.whole,
                 *(s for s in loop.body if isinstance(s, (Load, Store)) and s.array in self.tied)]
         core_of_it = self.closure(ends)
@@ -256,6 +292,50 @@ class Distributed:
         parts.add([self.sums[c] for c in ordered], terms, [], ordered, True)
         return list(self.rows.values()), [parts.blocks()]
 
+    def apart(self) -> tuple[list, list] | None:
+        """The loop without what keeps all of it from being vectorised, where that is only sums that have an order and
+        additions to places of cotangents that other iterations add to; these in loops of their own."""
+        loop = self.loop
+        ordered = [c for c in loop.carries if c in self.sums and self.sums[c].op == "add"]
+        moved = self.moved()
+        if not (ordered or moved) or moved is None or self.heads or work(loop.body) < WORTH:
+            return None
+        values = dict.fromkeys((*map(self.term, ordered), *(s.value for s in moved)))
+        if len(values) > MOST_ROWS or not all(v in self.defs for v in values) or not all(map(is_pure, self.whole)) or any(
+                raises(s) or is_access(s) and not is_near(s, loop, self.facts) for s in core.walk(loop.body)):
+            return None
+        self.rows = {v: Arr(f"{v.hint}_row", v.dtype, (integer(BLOCK),)) for v in values}
+        parts, adds = Parts(self, {}), [self.sums[c] for c in ordered]
+        parts.add([s for s in loop.body if s not in adds and s not in moved and not isinstance(s, Comment)], (),
+                  list(values), [c for c in loop.carries if c not in ordered], True)
+        for s in moved:
+            parts.add([s], [s.value], [], [])
+        parts.add(adds, [self.term(c) for c in ordered], [], ordered, True)
+        return list(self.rows.values()), [parts.blocks(SUMS)]
+
+    def moved(self) -> list[Store] | None:
+        """The additions to cotangents but those at one place of each buffer, if several iterations add to one; None where
+        that is not all that links iterations."""
+        found: list[Store] = []
+        for a in self.linked:
+            places: list[Any] = [s for s in core.walk(self.loop.body) if is_access(s) and s.array is a]
+            adjoint = a.why == ADJOINT or self.loop.origin == "reverse"
+            if not adjoint or not all(is_addition(s) and s in self.loop.body and any(
+                    self.loop.index in self.facts.affine(i)[1] for i in s.index) for s in places):
+                return None
+            if any(not self.beside(s, t) and any(self.facts.affine(i)[1] != self.facts.affine(j)[1] for i, j in zip(
+                    s.index, t.index, strict=True)) for s, t in combinations(places, 2)):
+                return None                     # they may lie far apart, which LLVM asks when the loop begins
+            kept: list[Store] = []
+            for s in places:
+                (kept if all(s.index == t.index or self.beside(s, t) for t in kept) else found).append(s)
+        return found
+
+    def beside(self, s: Store, t: Store) -> bool:
+        """Whether two accesses are to different places along an axis, in whichever iterations."""
+        forms = [(self.facts.affine(i), self.facts.affine(j)) for i, j in zip(s.index, t.index, strict=True)]
+        return any(a[1] == b[1] and self.loop.index not in a[1] and a[0] != b[0] for a, b in forms)
+
     def is_row(self, s) -> bool:
         """Whether a statement keeps a number of each iteration in a row, which no other touches."""
         return isinstance(s, Store) and not s.accumulate and s.array not in self.tied and s.value in self.defs and \
@@ -286,6 +366,12 @@ class Distributed:
                     waiting.append(self.defs[x])
             seen.add(s)
         return [v for v in (*(c.var for c in self.loop.carries), *self.defs) if v in found]
+
+
+def work(block) -> int:
+    """About how many operations a block is."""
+    return sum(DEAR if operation(s) in SLOW else s.var.dtype.startswith("float") if isinstance(s, Let) else is_access(s)
+               for s in core.walk(block) if isinstance(s, (Let, Load, Store)))
 
 
 class Parts:
@@ -335,10 +421,10 @@ class Parts:
         self.b.add(For(index, start, stop, integer(-1 if down else 1), tuple(carries), (*inner.stmts, *body, *tails),
                        loc=self.loc, origin=loop.origin))
 
-    def blocks(self) -> For:
+    def blocks(self, note: Comment = FUNCTIONS) -> For:
         loop = self.loop
         return For(self.block, loop.start, loop.stop, integer(BLOCK if self.up else -BLOCK), tuple(self.hands.values()),
-                   (NOTE, *self.b.stmts), loc=loop.loc, origin=loop.origin)
+                   (note, *self.b.stmts), loc=loop.loc, origin=loop.origin)
 
 
 def with_comments(body, wanted: set) -> tuple:
