@@ -18,15 +18,7 @@ and divisions count as functions where there are some and only sums have an orde
 Branches that choose numbers go where they are needed; others stay with the sums.
 
 Without functions, a loop whose numbers have no order but for sums leaves these to a loop of their own, if an iteration is
-long enough, and so it does with what it adds to places of cotangents that other iterations add to (`x_bar[i + 1] += g`):
-
-    for i in range(n):                            for block in range(0, n, 256):
-        d = y[i] - (a + b * t[i] + c * t[i] ** 2)     end = min(n, block + 256)
-        s += d * d                                    for i in range(block, end):
-                                  becomes                 d = y[i] - (a + b * t[i] + c * t[i] ** 2)
-                                                          s_row[i - block] = d * d
-                                                      for i in range(block, end):
-                                                          s += s_row[i - block]
+long enough, and so it does with what it adds to places of cotangents that other iterations add to (`x_bar[i + 1] += g`).
 
 Source: J. R. Allen, K. Kennedy, Automatic translation of Fortran programs to vector form, TOPLAS 9 (1987): loop
 distribution; strip mining and scalar expansion as in M. Wolfe, High Performance Compilers for Parallel Computing (1996).
