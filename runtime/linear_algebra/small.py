@@ -99,9 +99,7 @@ def triangle_into(out, a, b, lower, trans, unit):
     """
     n, count = out.shape
     if count < _MANY:
-        for i in range(n):
-            for q in range(count):
-                out[i, q] = b[i, q]
+        move(out, 0, b, 0, count)
         eliminate(a, out, count, lower, trans, unit)
         return
     rows = np.empty((n, min(count, _BLOCK)), out.dtype)           # where the numbers of a row lie side by side
