@@ -182,12 +182,24 @@ def _even(n):
 
 
 @_kept
+def all_finite(a):
+    """Whether all numbers of a matrix are finite; row by row."""
+    finite = True
+    for i in range(a.shape[0]):
+        if a.strides[1] == a.itemsize:
+            row = as_rows(a[i])
+            for j in range(len(row)):
+                finite &= abs(row[j]) < np.inf
+        else:
+            for j in range(a.shape[1]):
+                finite &= abs(a[i, j]) < np.inf
+    return finite
+
+
+@_kept
 def multiples(out, a, b, keep):
     """out = a b + keep out, as `in_parts`, where a zero of `a` makes 0 of whatever it is multiplied by."""
-    finite = True
-    for k in range(b.shape[0]):
-        for j in range(b.shape[1]):
-            finite &= abs(b[k, j]) < np.inf
+    finite = all_finite(b.T) if abs(b.strides[0]) < abs(b.strides[1]) else all_finite(b)
     if finite and out.strides[0] == out.itemsize:           # as a transposed matrix lies
         in_parts(out.T, b.T, a.T, keep)
     elif finite:
