@@ -28,7 +28,8 @@ _LETTERS = {types.float64: "d", types.float32: "s", types.complex128: "z", types
 _SMALL = 8                                      # below this, loops beat the call of BLAS
 _FEW = 64                                       # numbers of a matrix that BLAS multiplies faster by rows than by columns
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
-_PART = 64                                      # rows and columns of a part, at most
+_PART = 64                                      # rows of a part, and what they are long, at most
+_WIDTH = 8                                      # what its columns are a multiple of: a kernel computes so many at once
 _ALONE = 2**18                                  # multiplications that OpenBLAS does in one thread (its interface/gemm.c)
 _SHARED = 2**24                                 # and what is worth several,
 _WORTH = 2**26                                  # or is worth to wait for them
@@ -166,7 +167,8 @@ def in_parts(out, a, b, keep):
         return
     if b.shape[0] != k or a.shape[0] != n or b.shape[1] != m:
         raise ValueError("matmul_into: the shapes do not fit")
-    deep, down, across = _even(k), _even(n), _even(m)
+    deep, down = _even(k), _even(n)
+    across = _ALONE // (deep * down) // _WIDTH * _WIDTH
     for p in range(0, k, deep):
         for i in range(0, n, down):
             for j in range(0, m, across):
