@@ -366,7 +366,7 @@ class Step:
         """Where cotangents wait between iterations: those of what is carried, and sums of those of constants."""
         cells = {}
         for v in (*(c.var for c in self.seeds), *self.constants):
-            cells[v] = b.make(Arr(f"{v.hint}_bar", v.dtype, (integer(1),)), Const(0.0, v.dtype))
+            cells[v] = b.make(Arr(f"{v.hint}_bar", v.dtype, (integer(1),), core.ADJOINT), Const(0.0, v.dtype))
         for c in self.seeds:
             if seeds.get(c) is not None:
                 b.store(cells[c.var], (integer(0),), seeds[c])

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language.build import Builder, integer, loops
-from ..language.core import Arr, Function, Resize, Swap, Var, array_of, operands, walk
+from ..language.core import ADJOINT, Arr, Function, Resize, Swap, Var, array_of, operands, walk
 from ..language.emit import Statements
 from ..language.errors import InternalError
 from ..language.facts import Facts
@@ -76,7 +76,7 @@ def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Fu
     seeds = tuple(Arr(f"{s.hint}_rows", s.dtype, (count, *shape_of(s))) for s in bars)
     head = Statements()
     head.size(count, seeds[0], 0)
-    targets = [b.make(Arr(f"{p.hint}_bar", p.dtype, (count, *shape_of(p)))) for p in wanted]
+    targets = [b.make(Arr(f"{p.hint}_bar", p.dtype, (count, *shape_of(p)), ADJOINT)) for p in wanted]
     row = b.index("c", integer(0), count)
     inner = b.child(loop=True)
     mapping: dict = {}

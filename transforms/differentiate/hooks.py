@@ -54,7 +54,7 @@ def hook_call(b: Builder, x, body, seed, result) -> Arr | Var:
     read = list(dict.fromkeys([*read, *sizes]))
     mapping: dict = {v: Var(v.hint, v.dtype) for v in read if isinstance(v, Var)}
     for a in arrays:
-        mapping[a] = Arr(a.hint, a.dtype, tuple(mapping.get(s, s) for s in a.shape))
+        mapping[a] = Arr(a.hint, a.dtype, tuple(mapping.get(s, s) for s in a.shape), a.why)
     if isinstance(seed, Var):
         mapping[seed] = Var(seed.hint, seed.dtype)
     made = substitute(body, mapping)

@@ -138,7 +138,7 @@ class Reverse(PrimalValues):
                         continue
                     bar = self.bar(a)
                     if bar.shape != shape:
-                        bar = self.bar_of[lane, a] = Arr(bar.hint, bar.dtype, shape)
+                        bar = self.bar_of[lane, a] = Arr(bar.hint, bar.dtype, shape, bar.why)
                     self.scope.b.add(core.Alloc(bar, core.NoCotangent(a.dtype)))
 
     def comment(self, stmt) -> None:

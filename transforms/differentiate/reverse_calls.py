@@ -47,7 +47,8 @@ def pull_call(sweep, stmt) -> None:
             continue
         if array_of(out) not in sweep.live[sweep.lane]:         # another result of the call is
             a = array_of(out)
-            bar = sweep.bar_of[sweep.lane, a] = Arr(sweep.bar_hint(a), a.dtype, tuple(map(sweep.need, a.shape)))
+            shape = tuple(map(sweep.need, a.shape))
+            bar = sweep.bar_of[sweep.lane, a] = Arr(sweep.bar_hint(a), a.dtype, shape, core.ADJOINT)
             b.add(core.Alloc(bar, NoCotangent(a.dtype)))
         bind_array(sweep, mapping, sizes, out_bar, as_ref(sweep, out), sweep.bar(array_of(out)))
         if out_value in rule.used:

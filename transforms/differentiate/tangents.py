@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..language.build import Builder, integer, loops
-from ..language.core import Arr, Carry, Const, Merge, Ref, Var, known_value
+from ..language.core import TANGENT, Arr, Carry, Const, Merge, Ref, Var, known_value
 from ..language.substitution import placed, substitute
 from .reverse_calls import as_ref
 
@@ -53,7 +53,7 @@ class Tangents:
 
     def array(self, a: Arr) -> Arr:
         if a not in self.dots:
-            self.dots[a] = Arr(f"{a.hint}_dot", a.dtype, self.shape(self.sweep.where(a.shape)))
+            self.dots[a] = Arr(f"{a.hint}_dot", a.dtype, self.shape(self.sweep.where(a.shape)), TANGENT)
         return self.dots[a]
 
     def zeros(self, a: Arr) -> Arr:
@@ -200,7 +200,7 @@ class Lanes(Tangents):
     def given(self, p) -> Arr:
         """The parameter that brings the tangents of `p`."""
         if isinstance(p, Var):
-            self.dots[p] = Arr(f"{p.hint}_dot", p.dtype, (self.count,))
+            self.dots[p] = Arr(f"{p.hint}_dot", p.dtype, (self.count,), TANGENT)
         return self.dots[p] if isinstance(p, Var) else self.array(p)
 
     def result(self, r) -> Arr:

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..language.build import Builder, loops
-from ..language.core import NOWHERE, Arr, Const, Function, Ref, Var, array_of, walk
+from ..language.core import ADJOINT, NOWHERE, Arr, Const, Function, Ref, Var, array_of, walk
 from ..language.emit import Statements
 from ..language.facts import Facts
 from ..language.motion import facts_of, learn
@@ -157,7 +157,7 @@ def rule(unit: Unit, outs: tuple, args: tuple, made: tuple[Unit, tuple]) -> Rule
     for k in args:
         p = function.params[k]
         if isinstance(p, Arr):
-            results.append(b.alloc(f"{p.hint}_bar", p.dtype, params[k].shape))
+            results.append(b.alloc(f"{p.hint}_bar", p.dtype, params[k].shape, why=ADJOINT))
         else:
             scalar_bars[k] = Var(f"{p.hint}_bar", p.dtype)
             results.append(scalar_bars[k])

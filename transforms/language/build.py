@@ -221,7 +221,7 @@ class Builder(Statements):
         self.loads[key] = var
         return self.read(var, array, index, self.loc)
 
-    def store(self, array: Arr, index, value: Atom, accumulate: bool = False) -> None:
+    def store(self, array: Arr, index, value: Atom, accumulate: bool | str = False) -> None:
         if self.following is not None:
             return self.following.store(array, index, value, accumulate)
         self.forget(array)

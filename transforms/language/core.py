@@ -131,12 +131,13 @@ class NotChosen(NoCotangent):
 Atom = Var | Const
 
 
-ADJOINT = "adjoint"
+ADJOINT, TANGENT = "adjoint", "tangent"
+FREELY = "freely"
 
 
 @dataclass(eq=False, slots=True)
 class Arr:
-    """A C-contiguous buffer. `shape` holds int64 atoms; `why`: ADJOINT if it holds cotangents.
+    """A C-contiguous buffer. `shape` holds int64 atoms; `why`: ADJOINT if it holds cotangents, TANGENT if tangents.
 
     pairs: its elements are complex numbers for the lowering and for callers; the last axis, of length 2, holds their
         real and imaginary parts. The passes between know real numbers only.
@@ -150,6 +151,11 @@ class Arr:
 
     def __repr__(self):
         return f"{self.hint}[{', '.join(map(repr, self.shape))}]"
+
+    @property
+    def any_order(self) -> bool:
+        """Whether additions to an element have no order: those of derivatives have none, the program's own have its."""
+        return self.why in (ADJOINT, TANGENT)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -205,13 +211,18 @@ class Load:
 @roles(array="writes", index="element", value="reads")
 @dataclass(frozen=True, eq=False, slots=True)
 class Store:
-    """An element of a buffer written, or added to."""
+    """An element of a buffer written, or added to; FREELY: in an order that does not matter, as in the sum of an array."""
 
     array: Arr
     index: tuple[Atom, ...]
     value: Atom
-    accumulate: bool = False
+    accumulate: bool | str = False
     loc: Loc = NOWHERE
+
+    @property
+    def any_order(self) -> bool:
+        """Whether it adds, and may do so before or after others that may."""
+        return self.accumulate == FREELY or bool(self.accumulate) and self.array.any_order
 
 
 @roles(init="reads", var="binds inside", next="leaves", result="binds")

@@ -31,7 +31,7 @@ class Statements:
         self.add(Load(var, array, index, loc))
         return var
 
-    def write(self, array: Arr, index: tuple, value: Atom, accumulate: bool = False, loc: Loc = NOWHERE) -> None:
+    def write(self, array: Arr, index: tuple, value: Atom, accumulate: bool | str = False, loc: Loc = NOWHERE) -> None:
         self.add(Store(array, index, value, accumulate, loc))
 
     def make(self, array: Arr, fill: Atom | Arr | None = None, loc: Loc = NOWHERE) -> Arr:

@@ -1,7 +1,8 @@
 """What may move past what in a block: which names a statement touches, and how.
 
 Two statements may change places if neither binds what the other reads, and the buffers that one writes and the other
-touches are only added to by both. Checks stay before what they protect.
+touches are only added to by both, in any order. The program's own additions to one element keep their order, and so the
+sum its last bits. Checks stay before what they protect.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from .units import checks as may_raise
 
 @dataclass(frozen=True)
 class Touch:
-    """What a statement, with the blocks in it, binds and mentions. `plain`: buffers it does more with than add to; resized:
-    those whose names do not stand for one piece of memory.
+    """What a statement, with the blocks in it, binds and mentions. `plain`: buffers it does more with than add, in any
+    order; resized: those whose names do not stand for one piece of memory.
 
     checks: whether it may raise; ends: whether what it raises is the program's error, so that which comes first matters.
     """
@@ -48,7 +49,7 @@ class Touches:
             for s in walk((stmt,)):
                 checks |= may_raise(s)
                 ends |= may_raise(s) and not (isinstance(s, Guard) and s.tells not in core.PLAIN)
-                added = s.array if isinstance(s, Store) and s.accumulate else None
+                added = s.array if isinstance(s, Store) and s.any_order else None
                 for x in operands(s):
                     a = array_of(x)
                     if isinstance(a, Arr) and a is not added:

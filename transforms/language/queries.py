@@ -89,7 +89,12 @@ def is_store(stmt) -> TypeGuard[Store]:
 
 def is_addition(stmt) -> TypeGuard[Store]:
     """Whether a statement adds to an element."""
-    return isinstance(stmt, Store) and stmt.accumulate
+    return isinstance(stmt, Store) and bool(stmt.accumulate)
+
+
+def adds_freely(stmt) -> TypeGuard[Store]:
+    """Whether a statement adds to an element, in any order."""
+    return isinstance(stmt, Store) and stmt.any_order
 
 
 def is_assignment(stmt) -> TypeGuard[Store]:

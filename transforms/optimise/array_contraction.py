@@ -162,7 +162,6 @@ class Renaming:
 
     def __init__(self, chosen: dict):
         self.chosen = chosen
-        self.free = False               # whether the sums of this loop have no order of their own
 
     def block(self, block, values: dict) -> tuple:
         """(statements, values of the cells after them)."""
@@ -178,7 +177,7 @@ class Renaming:
             elif is_store(s) and s.array in self.chosen:
                 a, old, value = s.array, values[s.array, s.index], s.value
                 if s.accumulate and not (isinstance(old, Const) and old.value == 0):
-                    value = out.bind(Var(a.hint, a.dtype), "sum" if self.free else "add", old, value, loc=s.loc)
+                    value = out.bind(Var(a.hint, a.dtype), "sum" if s.any_order else "add", old, value, loc=s.loc)
                 values[a, s.index] = value
             else:
                 out.add(self.loop(s, values) if is_loop(s) else self.branch(s, values) if is_branch(s) else s)
@@ -192,9 +191,7 @@ class Renaming:
     def loop(self, s, values: dict):
         cells = self.changed((s.body,), values)
         heads = {cell: Var(cell[0].hint, cell[0].dtype) for cell in cells}
-        before, self.free = self.free, is_range(s) and s.origin != "user"
         body, after = self.block(s.body, {**values, **heads})
-        self.free = before
         carries = []
         for cell in cells:
             result = Var(cell[0].hint, cell[0].dtype)

@@ -68,7 +68,7 @@ def two_loops(loop: For, own) -> tuple[For, ...]:
     if loop.carries or calls(loop) or not all(is_simple(s) or is_branch(s) for s in inside):
         return (loop,)
     stored = [[t for t in core.walk((s,)) if is_store(t)] for s in loop.body if is_branch(s)]
-    mine = {s.array for group in stored for s in group if s.accumulate and s.array.why == core.ADJOINT and own(s)
+    mine = {s.array for group in stored for s in group if s.accumulate and s.array.any_order and own(s)
             and not all(map(own, group))}
     loaded = {s.array for s in inside if is_load(s)}
     if not mine or loaded & {s.array for s in inside if is_store(s)}:

@@ -331,7 +331,7 @@ class Nest:
             return None
         at_once = all_of([self.known(x) for x in known]) == wanted
         if by_rows and not (at_once and self.is_matrix(known, over, along)) or not at_once and not all(
-                self.without(x, along) for x in known) or over.goes_with and s.array.why != core.ADJOINT:
+                self.without(x, along) for x in known) or over.goes_with and not s.array.any_order:
             return None
         return Addition(s, over, along, tuple(kept), tuple(known), product[1], by_rows, at_once)
 

@@ -34,15 +34,15 @@ from typing import Any, TypeGuard
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import ADJOINT, Alloc, Arr, Carry, Comment, Const, For, Function, Let, Load, Store, Var, While
+from ..language.core import Alloc, Arr, Carry, Comment, Const, For, Function, Let, Load, Store, Var, While
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in
 from ..language.ops import VECTOR
 from ..language.queries import (
     acting,
+    adds_freely,
     is_access,
-    is_addition,
     is_branch,
     is_load,
     is_short,
@@ -311,8 +311,7 @@ class Distributed:
         found: list[Store] = []
         for a in self.linked:
             places: list[Any] = [s for s in core.walk(self.loop.body) if is_access(s) and s.array is a]
-            adjoint = a.why == ADJOINT or self.loop.origin == "reverse"
-            if not adjoint or not all(is_addition(s) and s in self.loop.body and any(
+            if not all(adds_freely(s) and s in self.loop.body and any(
                     self.loop.index in self.facts.affine(i)[1] for i in s.index) for s in places):
                 return None
             if any(not self.beside(s, t) and any(self.facts.affine(i)[1] != self.facts.affine(j)[1] for i, j in zip(

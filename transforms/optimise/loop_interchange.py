@@ -6,7 +6,7 @@
             a_bar[i, j] += v[i] * w[j]
 
 Two loops that are a perfect nest change places if the inner one strides through more buffers than the outer one would,
-and no iteration depends on another: each element that is written is the iteration's own, or only added to.
+and no iteration depends on another: each element that is written is the iteration's own, or only added to, in any order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language.core import Comment, Function, Var
-from ..language.queries import is_access, is_addition, is_loop, is_range, is_simple, is_whole, operations, sole, stores
+from ..language.queries import adds_freely, is_access, is_loop, is_range, is_simple, is_whole, operations, sole, stores
 from ..language.rewrite import each_loop
 
 
@@ -47,7 +47,7 @@ def exchangeable(outer, inner) -> bool:
         return False
     for array in {s.array for s in stores(inner.body)}:
         touches = [s for s in inner.body if is_access(s) and s.array is array]
-        if all(map(is_addition, touches)):
+        if all(map(adds_freely, touches)):
             continue
         places = {s.index for s in touches}
         if len(places) != 1 or not {outer.index, inner.index} <= set(next(iter(places))):

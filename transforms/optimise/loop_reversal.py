@@ -7,8 +7,8 @@ each inner loop updates one row.
         a_bar[j] += g                                a_bar[j + 2] += c * b_bar[j + 1]
         a_bar[j + 2] += g
 
-A loop may be turned round if what it stores in an array it either only accumulates there, or stores and loads at one
-element of the iteration's own.
+A loop may be turned round if what it stores in an array it either only accumulates there, in any order, or stores and loads
+at one element of the iteration's own.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def independent(loop) -> bool:
         return False
     added = {s.array for s in inside if is_addition(s)}
     assigned = {s.array for s in inside if is_assignment(s)}
-    for a in (assigned | added & loaded_in(loop.body)) - set(allocations(inside)):
+    ordered = {s.array for s in inside if is_addition(s) and not s.any_order}
+    for a in (assigned | ordered | added & loaded_in(loop.body)) - set(allocations(inside)):
         together = {s.index for s in accesses(inside, a)}
         if len(together) != 1 or not any(i is loop.index for i in shifted(next(iter(together)), loop)):
             return False

@@ -23,7 +23,7 @@ from functools import reduce
 
 from ..language import core
 from ..language.build import Builder, integer, loops, trips
-from ..language.core import ADJOINT, Arr, Atom, Call, Const, For, Function, Let, Load, Ref, Store, Var, array_of
+from ..language.core import Arr, Atom, Call, Const, For, Function, Let, Load, Ref, Store, Var, array_of
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in
@@ -151,7 +151,7 @@ def outers(loop: For, facts: Facts) -> list[Outer]:
 
 def outer(nest: For, loop: For, stmt, facts: Facts) -> Outer | None:
     """A statement of two loops as the addition of an outer product to all of a matrix; None if it is anything else."""
-    if not is_addition(stmt) or stmt.array.why != ADJOINT or stmt.index != (nest.index, loop.index) or any(
+    if not is_addition(stmt) or not stmt.array.any_order or stmt.index != (nest.index, loop.index) or any(
             map(is_few, stmt.array.shape)) or not all(map(facts.same, stmt.array.shape, (nest.stop, loop.stop))):
         return None
     made, within = scalars(loop.body), defined_in((loop,))

@@ -184,7 +184,7 @@ def where_worth_it(loop: For, run: list, shared) -> list:
 def in_blocks(loop: For, name: str, made: list, shared=()) -> list:
     """Statements that run the loop in blocks; the function of one block is added to `made`."""
     low, high = Var("low", "int64"), Var("high", "int64")
-    copies = {a: Arr(f"{a.hint}_parts", a.dtype, (integer(BLOCKS), *a.shape)) for a in shared}
+    copies = {a: Arr(f"{a.hint}_parts", a.dtype, (integer(BLOCKS), *a.shape), a.why) for a in shared}
     block = Var("block", "int64")
     inside = defined_in((loop,))
     free = dict.fromkeys(x for x in (*mentioned(loop.body), *(c.next for c in loop.carries))

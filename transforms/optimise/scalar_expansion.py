@@ -26,7 +26,7 @@ from ..language.build import Builder, integer
 from ..language.core import Arr, Comment, Function, Var
 from ..language.emit import Statements
 from ..language.motion import facts_of, own_axes
-from ..language.queries import is_simple, is_whole, operation
+from ..language.queries import is_simple, is_whole, operation, stores
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .loop_interchange import strided
@@ -78,7 +78,8 @@ class Turner:
         else:
             return None
         for a in core.written(outer.body):
-            if not own_axes(outer, a) and (outer.origin == "user" or not only_added_to(outer, a)):
+            if not own_axes(outer, a) and not (only_added_to(outer, a) and all(
+                    s.any_order for s in stores(core.walk(outer.body)) if s.array is a)):
                 return None
         at = outer.body.index(inner)
         before, after = outer.body[:at], outer.body[at + 1:]

@@ -22,7 +22,7 @@ from ..language import core
 from ..language.core import Alloc, Arr, Carry, Const, For, Function, If, Let, Load, Merge, Store, Var, operands, walk
 from ..language.motion import facts_of, in_range, learn_check
 from ..language.names import defined_in
-from ..language.queries import is_access, is_check, operations
+from ..language.queries import accesses, adds_freely, is_access, is_check, operations, stores
 from ..language.substitution import substitute
 from .store_forwarding import distinct
 
@@ -57,8 +57,8 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
     sums: list = []             # behind what is stored after the loop, which may be the same element
     if not threads and loop.exit is None:
         for array, index in added_in_branches(loop):
-            if is_free(loop, array) and array not in fixed | inside and not any(i in inside for i in index) and in_range(
-                    facts, array, index):
+            if array not in fixed | inside and not any(i in inside for i in index) and in_range(facts, array, index) and \
+                    only_added_freely(loop, array):
                 loop = with_partial_sum(loop, array, index, sums)
     for array, places in elements(loop).items():
         if array in fixed or array in inside or places is None:
@@ -75,16 +75,11 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
                     continue
                 if alone:
                     loop = with_carry(loop, array, index, before, after)
-                elif is_free(loop, array) and only_added(loop, array):
+                elif only_added_freely(loop, array):
                     loop = with_partial_sum(loop, array, index, after)
             elif alone:
                 loop = with_load(loop, array, index, before)
     return before, loop, [*after, *sums]
-
-
-def is_free(loop: For, array: Arr) -> bool:
-    """Whether the order does not matter in which a loop adds to an array: the user's own does, unless it adds cotangents."""
-    return loop.origin != "user" or array.why == core.ADJOINT
 
 
 def elements(loop: For) -> dict:
@@ -114,6 +109,11 @@ def elements(loop: For) -> dict:
 
 def only_added(loop: For, array: Arr) -> bool:
     return all(isinstance(s, Store) and s.accumulate for s in loop.body if is_access(s) and s.array is array)
+
+
+def only_added_freely(loop: For, array: Arr) -> bool:
+    """Whether a loop and what is in it do nothing with an array but add to it in any order."""
+    return all(map(adds_freely, accesses(walk(loop.body), array)))
 
 
 def with_load(loop: For, array: Arr, index, before: list) -> For:
@@ -149,7 +149,8 @@ def with_partial_sum(loop: For, array: Arr, index, after: list) -> For:
     """What the iterations add to one of several elements, added once; the order of these sums is free."""
     head, result = Var(array.hint, array.dtype), Var(array.hint, array.dtype)
     body, value = summed(loop.body, array, index, head)
-    after.append(Store(array, index, result, True, loc=loop.loc))
+    kind = next(s.accumulate for s in stores(walk(loop.body)) if s.array is array)
+    after.append(Store(array, index, result, kind, loc=loop.loc))
     return replace(loop, body=body, carries=(*loop.carries, Carry(head, Const(0.0, array.dtype), value, result)))
 
 
@@ -187,7 +188,7 @@ def with_carry(loop: For, array: Arr, index, before: list, after: list) -> For:
         if isinstance(s, Store) and s.array is array and s.index == index:
             if s.accumulate:
                 total = Var(array.hint, array.dtype)
-                body.append(Let(total, "sum" if is_free(loop, array) else "add", (value, s.value), s.loc))
+                body.append(Let(total, "sum" if s.any_order else "add", (value, s.value), s.loc))
                 value = total
             else:
                 value = s.value

@@ -50,7 +50,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..language.build import Builder, sum_of
-from ..language.core import ADJOINT, Arr, Atom, Const, For, Function, Let, Load, Var, defined
+from ..language.core import Arr, Atom, Const, For, Function, Let, Load, Var, defined
 from ..language.emit import Statements
 from ..language.facts import Facts
 from ..language.motion import behind_checks
@@ -89,7 +89,7 @@ def apart(loop, facts: Facts, outside: tuple | None) -> list | None:
     outside: what takes rows that are made in front of all loops, and what is not known there; None: none is."""
     if not is_whole(loop) or not all(map(is_simple, loop.body)) or is_short(loop, FEW):
         return None
-    arrays = dict.fromkeys(s.array for s in stores(loop.body) if loop.origin == "reverse" or s.array.why == ADJOINT)
+    arrays = dict.fromkeys(s.array for s in stores(loop.body) if s.array.any_order)
     sums = {s.var for s in loop.body if operation(s) == "sum"}
     vector = bool(loop.carries) and all(c.next in sums for c in loop.carries)       # with several terms at a time
     if not any(neighbours(loop, array, facts, few=not vector) for array in arrays):

@@ -29,7 +29,6 @@ class Forwarding:
 
     def __init__(self, mapping: dict):
         self.mapping = mapping
-        self.free = False
 
     def atom(self, x):
         while x in self.mapping:
@@ -49,7 +48,7 @@ class Forwarding:
                 case Store(array=a, index=index, value=value, accumulate=accumulate):
                     place = (a, tuple(map(self.atom, index)))
                     value = self.atom(value)
-                    old = known.get(place)
+                    old, free = known.get(place), s.any_order
                     if old is value and isinstance(value, Var) and not accumulate:      # which lies there already
                         continue
                     forget_place(known, place)
@@ -58,16 +57,14 @@ class Forwarding:
                             s = replace(s, accumulate=False)        # 0.0 + v, up to the sign of zero
                         else:
                             total = Var(a.hint, a.dtype)
-                            out.append(Let(total, "sum" if self.free else "add", (old, value), s.loc))
+                            out.append(Let(total, "sum" if free else "add", (old, value), s.loc))
                             s = replace(s, value=total, accumulate=False)
                             value = total
                     if value.dtype == a.dtype and (not accumulate or old is not None):
                         known[place] = value
                 case For(body=body) | While(body=body):
                     forget(known, core.written((s,)))
-                    before, self.free = self.free, isinstance(s, For) and s.origin != "user"
                     s = replace(s, body=self.block(body, dict(known)))
-                    self.free = before
                 case If(then=then, orelse=orelse):
                     s = replace(s, then=self.block(then, dict(known)), orelse=self.block(orelse, dict(known)))
                     forget(known, core.written((s,)))
@@ -93,11 +90,8 @@ def forget(known: dict, arrays: set) -> None:
         del known[place]
 
 
-def without_dead_stores(block, free: bool = False) -> tuple:
-    """The block without stores that a later one replaces, or could add for, before anyone can have looked.
-
-    `free`: whether additions have no order of their own here.
-    """
+def without_dead_stores(block) -> tuple:
+    """The block without stores that a later one replaces, or could add for, before anyone can have looked."""
     out: list = []
     waiting: dict = {}                  # (buffer, index) -> the place of a store in `out`
     added: dict = {}                    # the same of an addition
@@ -111,9 +105,9 @@ def without_dead_stores(block, free: bool = False) -> tuple:
                 if s.accumulate:
                     forget_place(waiting, place)
                     earlier = added.pop(place, None)
-                    if not free:
+                    if not s.any_order:
                         forget_place(added, place)
-                    if free and earlier is not None:        # a += x; a += y
+                    elif earlier is not None and out[earlier].any_order:        # a += x; a += y
                         total = Var(a.hint, a.dtype)
                         out.append(Let(total, "sum", (out[earlier].value, s.value), s.loc))
                         out[earlier] = None
@@ -127,10 +121,10 @@ def without_dead_stores(block, free: bool = False) -> tuple:
                     waiting[place] = len(out)
             case For(body=body) | While(body=body):
                 forget_seen(s, waiting, added)
-                s = replace(s, body=without_dead_stores(body, isinstance(s, For) and s.origin != "user"))
+                s = replace(s, body=without_dead_stores(body))
             case If(then=then, orelse=orelse):
                 forget_seen(s, waiting, added)
-                s = replace(s, then=without_dead_stores(then, free), orelse=without_dead_stores(orelse, free))
+                s = replace(s, then=without_dead_stores(then), orelse=without_dead_stores(orelse))
             case _:
                 forget_seen(s, waiting, added)
         out.append(s)

@@ -26,7 +26,7 @@ from ..language.build import Builder, integer
 from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, walk
 from ..language.facts import Facts, combine
 from ..language.motion import behind_checks, own_rows
-from ..language.queries import accesses, acting, counts_up, is_access, is_addition, is_loop, is_whole, loaded_in, operation
+from ..language.queries import accesses, acting, adds_freely, counts_up, is_access, is_loop, is_whole, loaded_in, operation
 from ..language.rewrite import each_branch, each_loop, without_operations
 from ..language.substitution import renamed, substitute
 from .constant_folding import fold_constants
@@ -253,7 +253,7 @@ def independent(loop: For, facts: Facts) -> bool:
         return (next(iter(terms)), constant) if list(terms.values()) == [1] else (index, 0)
     read = loaded_in(loop.body)
     for array in core.written(loop.body):
-        added = array not in read and loop.origin != "user" and all(map(is_addition, accesses(walk(loop.body), array)))
+        added = array not in read and all(map(adds_freely, accesses(walk(loop.body), array)))
         if not added and not own_rows(loop, array, place):
             return False
     return True

@@ -89,7 +89,7 @@ def unwritable(lo: Lowering, target: Value):
     return lo.error(TypeConflict, "this array cannot be written: it is an expression, not memory", COPY_IT)
 
 
-def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, op: str = "") -> None:
+def assign(lo: Lowering, target: Array, value: Value, accumulate: bool | str = False, op: str = "") -> None:
     """`target[...] = value` (or `+=`, or `op=`) with NumPy's broadcasting and aliasing."""
     source = lo.array(value)
     dtype = target.dtype

@@ -127,7 +127,7 @@ class IntegerBuilder(Builder):
         return basic("and", basic("not", negative, dtype="bool"), made, dtype="bool")
 
     # -- memory -----------------------------------------------------------------------------------------------
-    def store(self, array: Arr, index, value, accumulate: bool = False) -> None:
+    def store(self, array: Arr, index, value, accumulate: bool | str = False) -> None:
         if array.dtype == "int64" and value.dtype == "int64" and exact(array.dtype) != exact(value.dtype):
             if accumulate and type(array.dtype) is Narrow:
                 value, accumulate = self.let("add", self.load(array, index), value, dtype=array.dtype), False

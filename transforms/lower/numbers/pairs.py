@@ -184,7 +184,7 @@ class PairBuilder(IntegerBuilder):
         hint = hint or array.hint
         return Complex(super().load(array, (*index, 0), f"{hint}_re"), super().load(array, (*index, 1), f"{hint}_im"))
 
-    def store(self, array: Arr, index, value, accumulate: bool = False) -> None:
+    def store(self, array: Arr, index, value, accumulate: bool | str = False) -> None:
         if not self.is_whole(array, index):
             if is_complex(value.dtype):
                 self.complex_cast(value, array.dtype, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...language.build import ZERO
-from ...language.core import Const
+from ...language.core import FREELY, Const
 from ...language.errors import MissingItem, ShapeMismatch
 from ...language.ops import is_complex, is_inexact, promote
 from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, settle, size_of
@@ -134,7 +134,7 @@ def one_pass(lo, matrix, vector, axis, kind):
         vector = force(lo, vector)
     out = lo.b.alloc("v", kind, (matrix.shape[1 - axis],), fill=zero(kind))
     nest(lo, matrix.shape, lambda i: store_element(lo, out, (i[1 - axis],), lo.operate(
-        "mul", (matrix.element(lo, i), vector.element(lo, (i[axis],))), kind), accumulate=True))
+        "mul", (matrix.element(lo, i), vector.element(lo, (i[axis],))), kind), accumulate=FREELY))
     return Buffer(out)
 
 

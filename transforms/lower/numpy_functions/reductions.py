@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...language.build import ONE, ZERO
-from ...language.core import Atom, Const, Var
+from ...language.core import FREELY, Atom, Const, Var
 from ...language.errors import MissingAxis, ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import exact, is_inexact, normal_dtype, promote
 from ..arrays.broadcasting import as_array, broadcast_into, convert, map_arrays, require_same, size_of
@@ -101,7 +101,7 @@ def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=Non
     if hint == "s" and start.dtype == dtype != "bool" and a.rank - 1 not in axes and where is None:
         arr = lo.b.alloc("v", dtype, shape, start)
         nest(lo, a.shape, lambda index: store_element(lo,
-            arr, tuple(index[k] for k in rest), cast(lo, a.element(lo, index), dtype), accumulate=True))
+            arr, tuple(index[k] for k in rest), cast(lo, a.element(lo, index), dtype), accumulate=FREELY))
     else:
         arr = lo.b.alloc("v", dtype, shape)
         nest(lo, shape, lambda index: store_element(lo, arr, index, folded(index)))
