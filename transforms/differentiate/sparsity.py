@@ -234,7 +234,7 @@ class Structure:
             inside = self.inside(self.b, a, stmt.index)
             self.b.add(stmt if inside is None else If(inside, (stmt,), ()))
         if a in self.live:
-            keep = stmt.accumulate or (self.uncertain and a not in self.own) or self.unknown.any(stmt.index)
+            keep = bool(stmt.accumulate) or (self.uncertain and a not in self.own) or self.unknown.any(stmt.index)
             target = self.array(a)
             self.everywhere(a, stmt.index, lambda b, at, _: self.put(b, target, at, value, keep))
 

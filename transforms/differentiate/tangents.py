@@ -60,7 +60,7 @@ class Tangents:
         """The tangents of a buffer, made here."""
         return self.sweep.b.make(self.array(a), Const(0.0, a.dtype), self.sweep.b.loc)
 
-    def store(self, a: Arr, index, value, accumulate: bool = False) -> None:
+    def store(self, a: Arr, index, value, accumulate: bool | str = False) -> None:
         """The tangents of a number into those of an element; zeros where it has none, or is None."""
         target = self.array(a)
         self.each((), lambda: self.sweep.b.store(target, self.at(index), self.get(value, a.dtype), accumulate))

@@ -135,7 +135,7 @@ def choose_additions(function: Function) -> Function:
 
         def along(store: Store) -> bool:
             terms = [facts.affine(i)[1] for i in store.index]
-            return store.accumulate and store.array.why == core.ADJOINT and within.isdisjoint(
+            return is_addition(store) and store.array.any_order and within.isdisjoint(
                 store.index) and inside.intersection(*terms[-1:]) == {loop.index} and all(
                 map(inside.isdisjoint, terms[:-1])) and in_range(facts, store.array, store.index)
         made = [as_choice(s, along) if is_branch(s) and adds_alone(s) else (s,) for s in loop.body]

@@ -129,7 +129,7 @@ class Converted:
         """Whether a statement may run in the iteration that is left out: it neither raises nor changes anything there. One
         that reads from afar keeps the loop from being vectorised in any case."""
         if is_store(s):
-            return s.accumulate and in_range(self.facts, s.array, s.index)
+            return bool(s.accumulate) and in_range(self.facts, s.array, s.index)
         if is_load(s):
             return s.array not in written and in_range(self.facts, s.array, s.index) and is_near(s, self.loop, self.facts)
         if not isinstance(s, Let):
