@@ -8,6 +8,8 @@ from numba import njit
 from autodiff import AutodiffError, check_grads, grad, hvp, jvp, value_and_grad, vjp
 from autodiff.runtime.linear_algebra.matrix_functions import expm, expm_frechet
 
+from .support import assert_gradient
+
 R = np.random.default_rng(0)
 A = R.normal(size=(4, 4)) + 3.0 * np.eye(4)
 A[[0, 1]] = A[[1, 0]]                                   # so that pivoting moves rows
@@ -170,3 +172,24 @@ def test_signs_of_eigenvectors_are_scipys(lower):
     narrow = stack[0].astype(np.float32)
     np.testing.assert_allclose(vjp(vectors, narrow)[0], vectors(narrow), atol=1e-5)
     check_grads(lambda a: (np.abs(vectors(a + a.T)), la.eigh(a + a.T, lower=lower)[0]), (stack[1],), modes=("fwd", "rev"))
+
+
+def by_turns(a, b):
+    s = 0.0
+    for k in range(3):
+        b = la.solve_triangular(a, b, lower=k % 2 == 0)
+        s += np.sum(b * b)
+    return s
+
+
+def test_which_triangle_may_be_known_in_an_iteration():
+    assert_gradient(by_turns, (A, B), (0, 1), "python")
+
+
+def as_told(a, b, trans):
+    return np.sum(la.solve_triangular(a, b, trans=trans))
+
+
+def test_how_a_triangle_is_read_must_be_known():
+    with pytest.raises(AutodiffError, match="must be known before the program runs"):
+        grad(as_told, mode="python")(A, V, 1)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from ....runtime.linear_algebra.lapack import lu_factor, solve_banded, solve_triangular
 from ....runtime.linear_algebra.matrix_functions import expm, expm_frechet
-from ...language.errors import ShapeMismatch
+from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import is_inexact, promote
 from ..arrays.broadcasting import convert, require_same
+from ..needs import NeedsStatic
 from ..table import lowers
-from ..values import Scalar, Sequence
+from ..values import Scalar, Sequence, Static
 from .library_calls import array_call, form_of, library_call, on_each
 from .linear_algebra import matrices, square
 
@@ -38,6 +39,10 @@ def fitting(lo, n, b, who):
 def lower_solve_triangular(lo, a, b, lower, trans, unit):
     a, b = floats(lo, square(lo, a), b)
     rank = fitting(lo, a.shape[-1], b, "solve_triangular")
+    if not all(isinstance(x, Static) for x in (lower, trans, unit)):
+        raise NeedsStatic(lo.error(TypeConflict, "which triangle `solve_triangular` reads, and how, must be known before the "
+                                   "program runs", "write constants: call it on both sides of an `if`, with `lower=True` and "
+                                   "`lower=False`"))
     options = tuple(bool(x.value) for x in (lower, trans, unit))
     one = lambda p, q: (library_call(lo, "solve_triangular", q.shape, q.dtype, p, q, static=options),)  # noqa: E731
     return on_each(lo, (a, b), (2, rank), one, [(b.shape[b.rank - rank:], b.dtype)])[0]
