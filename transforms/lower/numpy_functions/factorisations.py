@@ -40,9 +40,9 @@ def lower_solve_triangular(lo, a, b, lower, trans, unit):
     a, b = floats(lo, square(lo, a), b)
     rank = fitting(lo, a.shape[-1], b, "solve_triangular")
     if not all(isinstance(x, Static) for x in (lower, trans, unit)):
-        raise NeedsStatic(lo.error(TypeConflict, "which triangle `solve_triangular` reads, and how, must be known before the "
-                                   "program runs", "write constants: call it on both sides of an `if`, with `lower=True` and "
-                                   "`lower=False`"))
+        told = "which triangle `solve_triangular` reads, and how, must be known before the program runs"
+        hint = "write constants: call it on both sides of an `if`, with `lower=True` and `lower=False`"
+        raise NeedsStatic(lo.error(TypeConflict, told, hint))
     options = tuple(bool(x.value) for x in (lower, trans, unit))
     one = lambda p, q: (library_call(lo, "solve_triangular", q.shape, q.dtype, p, q, static=options),)  # noqa: E731
     return on_each(lo, (a, b), (2, rank), one, [(b.shape[b.rank - rank:], b.dtype)])[0]
