@@ -13,7 +13,7 @@ from autodiff.transforms.language.rewrite import bottom_up, top_down, without
 from autodiff.transforms.language.substitution import substitute
 from autodiff.transforms.language.verify import verify
 
-NAMELESS = {"str", "bool", "Loc", "str | None"}
+NAMELESS = {"str", "bool", "Loc", "str | None", "bool | str"}
 N, X, Y = Var("n", "int64"), Var("x", "float64"), Var("y", "float64")
 A = Arr("a", "float64", (N,))
 
