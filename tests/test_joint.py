@@ -153,7 +153,7 @@ def test_joined(program):
     """One loop over the rows, and nothing taped for all of them."""
     made = value_and_grad(program, mode="python")
     made(X)
-    told = "in blocks of" if program in (two_sums, mixture) else "this iteration reversed"        # distributed, its functions apart
+    told = "in blocks of" if program in (two_sums, mixture) else "this iteration reversed"     # functions apart
     assert told in made.source
     rows = 1 if program is rows_of_a_matrix else 0
     assert all(entry.shape.count("x_size") <= rows for entry in made.tape)
