@@ -48,7 +48,7 @@ class Forwarding:
                 case Store(array=a, index=index, value=value, accumulate=accumulate):
                     place = (a, tuple(map(self.atom, index)))
                     value = self.atom(value)
-                    old, free = known.get(place), s.any_order
+                    old = known.get(place)
                     if old is value and isinstance(value, Var) and not accumulate:      # which lies there already
                         continue
                     forget_place(known, place)
@@ -57,7 +57,7 @@ class Forwarding:
                             s = replace(s, accumulate=False)        # 0.0 + v, up to the sign of zero
                         else:
                             total = Var(a.hint, a.dtype)
-                            out.append(Let(total, "sum" if free else "add", (old, value), s.loc))
+                            out.append(Let(total, "sum" if s.any_order else "add", (old, value), s.loc))
                             s = replace(s, value=total, accumulate=False)
                             value = total
                     if value.dtype == a.dtype and (not accumulate or old is not None):
