@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..runtime import stopwatch
 from ..transforms.language.core import left_alone
 from .building import compile_programs, run
 
-ENOUGH, FEWEST, MOST = 0.2, 3, 200      # seconds of calls, and how many calls there are at least and at most
+ENOUGH, FEWEST = 0.2, 3                 # seconds of calls, and how many calls there are at least
 DISTURBED = 0.1                         # of the time of a call laps in loops may take
 
 
@@ -37,7 +37,7 @@ def measured(made, leaves: list, options) -> Times:
         return stopwatch.laps()
 
     with stopwatch.LOCK:
-        whole = fastest(lambda: run(made.call, own(made, leaves)), lambda: own(made, leaves))
+        whole = fastest(lambda given: run(made.call, given), lambda: own(made, leaves))
         counted = counting(text, main.name, skipped)
         function = compiled(counted.text)
         turns = dict(zip(counted.places, laps(function)[1], strict=False))
@@ -47,31 +47,33 @@ def measured(made, leaves: list, options) -> Times:
         chosen = clocked(text, main.name, entered, skipped)
         function = compiled(chosen.text)
         laps(function)
-        best: tuple = ()
-        began = time.perf_counter()
-        for k in range(MOST):
-            found = laps(function)
-            if not best or found[0][CLOCK:].sum() < best[0][CLOCK:].sum():
-                best = found
-            if k + 1 >= FEWEST and time.perf_counter() - began > ENOUGH:
-                break
-        cost = min(cost, best[0][CLOCK])
-    spent, counts = best[0][FIRST:], best[1][FIRST:]
+        best, counts = laps(function)
+        for _ in enough():
+            best = np.minimum(best, laps(function)[0])      # of each segment: a disturbance takes a call, not all of them
+        cost = min(cost, best[CLOCK])
+    spent, counts = best[FIRST:], counts[FIRST:]
     segments = (TimedSegment(first, last, 1e-9 * max(0, int(spent[k] - counts[k] * cost)), int(counts[k]))
                 for k, (first, last) in enumerate(chosen.segments))
     return Times(segments, lines_of(made), *whole)
 
 
 def fastest(call: Callable, prepare: Callable) -> tuple[float, int]:
-    """(seconds of the fastest call, how many there were)."""
-    best, began = float("inf"), time.perf_counter()
-    for k in range(MOST):
+    """(seconds of the fastest call for what was prepared, how many there were)."""
+    best, calls = float("inf"), 0
+    for _ in enough():
+        given = prepare()
         before = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - before)
-        if k + 1 >= FEWEST and time.perf_counter() - began > ENOUGH:
-            break
-    return best, k + 1
+        call(given)
+        best, calls = min(best, time.perf_counter() - before), calls + 1
+    return best, calls
+
+
+def enough() -> Iterator[None]:
+    """Turns for ENOUGH seconds, and FEWEST times."""
+    began, turns = time.perf_counter(), 0
+    while turns < FEWEST or time.perf_counter() - began < ENOUGH:
+        yield
+        turns += 1
 
 
 def own(made, leaves: list) -> list:
