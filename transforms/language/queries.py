@@ -5,7 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeGuard
 
-from .core import Alloc, Arr, Call, Comment, Const, For, Guard, If, Let, Load, Merge, Store, Var, While, walk
+from .core import (
+    Alloc,
+    Arr,
+    Call,
+    Comment,
+    Const,
+    For,
+    Guard,
+    If,
+    Let,
+    Load,
+    Merge,
+    Store,
+    Var,
+    While,
+    array_of,
+    operands,
+    results,
+    walk,
+)
 
 ZERO, ONE = Const(0, "int64"), Const(1, "int64")
 
@@ -136,6 +155,16 @@ def stores(statements: Iterable) -> list[Store]:
 def accesses(statements: Iterable, array: Arr) -> list[Load | Store]:
     """Those of statements that read or write an element of an array."""
     return [s for s in statements if isinstance(s, (Load, Store)) and s.array is array]
+
+
+def touching(block, array: Arr) -> list:
+    """The statements of a block, and of those inside, that read, write, make or pass on an array."""
+    return [s for s in walk(block) if any(array_of(x) is array for x in (*operands(s), *results(s)))]
+
+
+def only_added_freely(block, array: Arr) -> bool:
+    """Whether a block does nothing with an array but add to its elements in any order."""
+    return all(map(adds_freely, touching(block, array)))
 
 
 def allocations(statements: Iterable) -> dict[Arr, Alloc]:

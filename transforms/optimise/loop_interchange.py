@@ -14,7 +14,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language.core import Comment, Function, Var
-from ..language.queries import adds_freely, is_access, is_loop, is_range, is_simple, is_whole, operations, sole, stores
+from ..language.queries import (
+    accesses,
+    is_access,
+    is_loop,
+    is_range,
+    is_simple,
+    is_whole,
+    only_added_freely,
+    operations,
+    sole,
+    stores,
+)
 from ..language.rewrite import each_loop
 
 
@@ -46,10 +57,9 @@ def exchangeable(outer, inner) -> bool:
     if outer.index in (inner.start, inner.stop, inner.step) or not all(map(is_simple, inner.body)):
         return False
     for array in {s.array for s in stores(inner.body)}:
-        touches = [s for s in inner.body if is_access(s) and s.array is array]
-        if all(map(adds_freely, touches)):
+        if only_added_freely(inner.body, array):
             continue
-        places = {s.index for s in touches}
+        places = {s.index for s in accesses(inner.body, array)}
         if len(places) != 1 or not {outer.index, inner.index} <= set(next(iter(places))):
             return False
     return True

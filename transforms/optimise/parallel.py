@@ -24,7 +24,7 @@ from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in, mentioned
 from ..language.ops import OWN_FUNCTION
-from ..language.queries import allocated_in, allocations, is_access, is_loop
+from ..language.queries import allocated_in, allocations, is_access, is_loop, touching
 from ..language.substitution import substitute
 from ..language.units import unit_of
 from .array_contraction import hoist_allocations
@@ -90,9 +90,7 @@ def quiet(call: Call) -> bool:
 
 def only_added_to(loop: For, array: Arr) -> bool:
     """Whether a loop does nothing with a buffer but add to its elements."""
-    return array.dtype in core.FLOATS and all(
-        isinstance(s, Store) and s.accumulate for s in walk(loop.body)
-        if any(array_of(x) is array for x in core.operands(s)))
+    return array.dtype in core.FLOATS and all(isinstance(s, Store) and s.accumulate for s in touching(loop.body, array))
 
 
 def only_sums(body, carry: Carry, reads: dict) -> bool:

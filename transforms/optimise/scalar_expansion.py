@@ -26,11 +26,10 @@ from ..language.build import Builder, integer
 from ..language.core import Arr, Comment, Function, Var
 from ..language.emit import Statements
 from ..language.motion import facts_of, own_axes
-from ..language.queries import is_simple, is_whole, operation, stores
+from ..language.queries import is_simple, is_whole, only_added_freely, operation
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .loop_interchange import strided
-from .parallel import only_added_to
 
 MOST_ARRAYS = 8         # that a turned nest may need for its numbers
 
@@ -78,8 +77,7 @@ class Turner:
         else:
             return None
         for a in core.written(outer.body):
-            if not own_axes(outer, a) and not (only_added_to(outer, a) and all(
-                    s.any_order for s in stores(core.walk(outer.body)) if s.array is a)):
+            if not own_axes(outer, a) and not only_added_freely(outer.body, a):
                 return None
         at = outer.body.index(inner)
         before, after = outer.body[:at], outer.body[at + 1:]

@@ -22,7 +22,7 @@ from ..language import core
 from ..language.core import Alloc, Arr, Carry, Const, For, Function, If, Let, Load, Merge, Store, Var, operands, walk
 from ..language.motion import facts_of, in_range, learn_check
 from ..language.names import defined_in
-from ..language.queries import accesses, adds_freely, is_access, is_check, operations, stores
+from ..language.queries import is_access, is_check, only_added_freely, operations, stores
 from ..language.substitution import substitute
 from .store_forwarding import distinct
 
@@ -58,7 +58,7 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
     if not threads and loop.exit is None:
         for array, index in added_in_branches(loop):
             if array not in fixed | inside and not any(i in inside for i in index) and in_range(facts, array, index) and \
-                    only_added_freely(loop, array):
+                    only_added_freely(loop.body, array):
                 loop = with_partial_sum(loop, array, index, sums)
     for array, places in elements(loop).items():
         if array in fixed or array in inside or places is None:
@@ -75,7 +75,7 @@ def from_loop(loop: For, facts, fixed: set, threads: bool = False):
                     continue
                 if alone:
                     loop = with_carry(loop, array, index, before, after)
-                elif only_added_freely(loop, array):
+                elif only_added_freely(loop.body, array):
                     loop = with_partial_sum(loop, array, index, after)
             elif alone:
                 loop = with_load(loop, array, index, before)
@@ -109,11 +109,6 @@ def elements(loop: For) -> dict:
 
 def only_added(loop: For, array: Arr) -> bool:
     return all(isinstance(s, Store) and s.accumulate for s in loop.body if is_access(s) and s.array is array)
-
-
-def only_added_freely(loop: For, array: Arr) -> bool:
-    """Whether a loop and what is in it do nothing with an array but add to it in any order."""
-    return all(map(adds_freely, accesses(walk(loop.body), array)))
 
 
 def with_load(loop: For, array: Arr, index, before: list) -> For:

@@ -26,7 +26,7 @@ from ..language.build import Builder, integer
 from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, walk
 from ..language.facts import Facts, combine
 from ..language.motion import behind_checks, own_rows
-from ..language.queries import accesses, acting, adds_freely, counts_up, is_access, is_loop, is_whole, loaded_in, operation
+from ..language.queries import acting, counts_up, is_access, is_loop, is_whole, only_added_freely, operation
 from ..language.rewrite import each_branch, each_loop, without_operations
 from ..language.substitution import renamed, substitute
 from .constant_folding import fold_constants
@@ -251,12 +251,7 @@ def independent(loop: For, facts: Facts) -> bool:
     def place(index):
         constant, terms = facts.affine(index)
         return (next(iter(terms)), constant) if list(terms.values()) == [1] else (index, 0)
-    read = loaded_in(loop.body)
-    for array in core.written(loop.body):
-        added = array not in read and all(map(adds_freely, accesses(walk(loop.body), array)))
-        if not added and not own_rows(loop, array, place):
-            return False
-    return True
+    return all(only_added_freely(loop.body, array) or own_rows(loop, array, place) for array in core.written(loop.body))
 
 
 __all__ = ["unwrap"]
