@@ -159,14 +159,14 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
     edges = force(lo, edges)
     n = edges.shape[0]
     compare = "lt" if side.value == "left" else "le"
+    steps = halvings(lo, n)
 
     def find(lo, value):
-        def count(holds):
-            return for_loop(lo, ZERO, n, (ZERO,), lambda i, carried: (lo.b.iadd(carried[0], branch(
-                lo, holds(cast(lo, edges.element(lo, (i,)), kind)), lambda: ONE, lambda: ZERO)),), "i", ("place",))[0]
-        at = count(lambda edge: lo.operate(compare, (edge, value), kind))
+        def search(holds):
+            return bisect(lo, n, steps, lambda place: holds(cast(lo, edges.element(lo, (place,)), kind)))
+        at = search(lambda edge: lo.operate(compare, (edge, value), kind))
         if kind.startswith("float"):                # nan is sorted behind all numbers, and beside the other nans
-            at = branch(lo, lo.b.compare("ne", value, value), lambda: n if side.value == "right" else count(
+            at = branch(lo, lo.b.compare("ne", value, value), lambda: n if side.value == "right" else search(
                 lambda edge: lo.b.compare("eq", edge, edge)), lambda: at)
         if isinstance(at, Var):
             lo.b.facts.range[at] = (ZERO, n)
@@ -176,6 +176,34 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
     arr = lo.b.alloc("v", "int64", v.shape)
     nest(lo, v.shape, lambda index: store_element(lo, arr, index, find(lo, cast(lo, v.element(lo, index), kind))))
     return Buffer(arr)
+
+
+def halvings(lo, size):
+    """How often a number of places can be halved, the greater half kept, until one is left."""
+    if isinstance(size, Const):
+        return integer(max(size.value - 1, 0).bit_length())
+    digits = lo.b.let("log2", cast(lo, lo.b.imax(size, 1), "float64"), dtype="float64")
+    return cast(lo, lo.b.let("ceil", digits, dtype="float64", hint="steps"), "int64")
+
+
+def bisect(lo, size, steps, holds):
+    """How many of `size` places hold, where none does after one that does not. steps: `halvings` of the size.
+
+    Each step halves what is left, without a branch that could not be foreseen. Source: P.-V. Khuong and P. Morin, Array
+    layouts for comparison-based searching, ACM Journal of Experimental Algorithmics 22, 2017, section 2.1.
+    """
+    def chosen(holds, k):
+        return branch(lo, holds, lambda: k, lambda: ZERO)
+
+    def step(_, carried):
+        place, left = carried
+        half = lo.b.let("rshift", left, ONE, dtype="int64", hint="half")
+        return lo.b.iadd(place, chosen(holds(lo.b.iadd(place, half)), half)), lo.b.isub(left, half)
+
+    def search():
+        place, _ = for_loop(lo, ZERO, steps, (ZERO, size), step, "step", ("place", "left"))
+        return lo.b.iadd(place, chosen(holds(place), ONE))
+    return branch(lo, lo.b.compare("gt", size, ZERO), search, lambda: ZERO)
 
 
 @lowers(np.bincount)

@@ -1,0 +1,88 @@
+"""`np.searchsorted` and what searches with it, beside NumPy: sizes around powers of two, repeated numbers, nan, views."""
+
+import numpy as np
+import pytest
+
+from autodiff import differentiable, value_and_grad
+
+
+def left(x, q, start, stop):
+    return np.searchsorted(x[start:stop], q)
+
+
+def right(x, q, start, stop):
+    return np.searchsorted(x[start:stop], q, side="right")
+
+
+def one_by_one(x, q, start, stop):
+    found = np.zeros((2, *q.shape), dtype=int)
+    for k in range(q.shape[0]):
+        found[0, k] = np.searchsorted(x[start:stop], q[k])
+        found[1, k] = np.searchsorted(x[start:stop], q[k], "right")
+    return found
+
+
+def ordered(r, size, kind):
+    numbers = r.integers(-4, 12, size) if kind is not float or r.random() < 0.5 else r.standard_normal(size) * 3.0
+    numbers = np.sort(numbers).astype(kind)
+    if numbers.dtype.kind == "f" and size:
+        numbers[size - r.integers(0, min(size, 3) + 1):] = np.nan
+        numbers[:r.integers(0, 2)] = -np.inf
+    return numbers
+
+
+def keys(r, kind):
+    numbers = np.concatenate([r.integers(-5, 13, 9), r.integers(-5, 13, 3) + 0.5]).astype(kind)
+    if numbers.dtype.kind == "f":
+        numbers[:3] = np.nan, np.inf, -np.inf
+    return r.permutation(numbers)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize("kind", [float, np.float32, int])
+@pytest.mark.parametrize("function", [left, right, one_by_one])
+def test_places_are_numpys(function, kind, mode):
+    r = np.random.default_rng(7)
+    ours = differentiable(function, mode=mode)
+    for size in (*range(1, 19), 31, 32, 33, 200):
+        x = ordered(r, size, kind)
+        q = keys(r, kind)
+        for start in (0, size // 3, size):
+            np.testing.assert_array_equal(ours(x, q, start, size), function(x, q, start, size))
+        wide = np.repeat(x, 2)[::2]
+        np.testing.assert_array_equal(ours(wide, q, 0, size), function(x, q, 0, size))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 17, 64, 65])
+def test_known_sizes_and_constant_arrays(size):
+    r = np.random.default_rng(size)
+    table = np.sort(r.integers(0, 9, size) * 1.5)
+    ours = differentiable(lambda q: np.searchsorted(table, q) + 1000 * np.searchsorted(table, q, "right"), mode="python")
+    for q in (*np.arange(-1.0, 15.0, 0.75), np.nan):
+        assert ours(q) == np.searchsorted(table, q) + 1000 * np.searchsorted(table, q, "right")
+
+
+def binned(w, x, edges, y):
+    """A search whose places the reverse sweep needs again, in a loop over time."""
+    s = w * 0.0
+    for _ in range(3):
+        for k in range(x.shape[0]):
+            j = np.searchsorted(edges, s + x[k] * w)
+            s = np.tanh(s + y[min(j, y.shape[0] - 1)] * w)
+    return s
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_gradients_through_the_places_that_were_found(mode):
+    r = np.random.default_rng(3)
+    x, edges, y = r.standard_normal(7), np.sort(r.standard_normal(11)), r.standard_normal(12)
+    ours = value_and_grad(binned, wrt=("w", "y"), mode=mode)
+    value, (w_bar, y_bar) = ours(0.7, x, edges, y)
+    assert value == pytest.approx(binned(0.7, x, edges, y), rel=1e-15)
+    h = 1e-6
+    assert w_bar == pytest.approx((binned(0.7 + h, x, edges, y) - binned(0.7 - h, x, edges, y)) / (2 * h), rel=1e-7)
+    for k in range(y.size):
+        moved = h * (np.arange(y.size) == k)
+        assert y_bar[k] == pytest.approx((binned(0.7, x, edges, y + moved) - binned(0.7, x, edges, y - moved)) / (2 * h),
+                                         rel=1e-7, abs=1e-9)
