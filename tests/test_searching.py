@@ -86,3 +86,37 @@ def test_gradients_through_the_places_that_were_found(mode):
         moved = h * (np.arange(y.size) == k)
         assert y_bar[k] == pytest.approx((binned(0.7, x, edges, y + moved) - binned(0.7, x, edges, y - moved)) / (2 * h),
                                          rel=1e-7, abs=1e-9)
+
+
+def orders(x, q, k):
+    return (np.median(x), np.quantile(x, q), np.percentile(x, [25.0, 75.0], method="lower"), np.partition(x, k)[k],
+            x[np.argpartition(x, (k, 0))[k]], np.quantile(x, np.linspace(0.0, 1.0, 10)))
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_selected_numbers_are_those_of_sorting(mode):
+    """Of equal numbers the derivative goes to those that a stable sort puts there."""
+    r = np.random.default_rng(1)
+    ours = differentiable(orders, mode=mode)
+    gradient = value_and_grad(lambda x, k: np.partition(x, k)[k] + 2.0 * np.median(x), mode=mode)
+    for n in (1, 2, 5, 8, 30):
+        for x in (r.standard_normal(n), r.integers(0, 3, n) * 1.0):
+            k = int(r.integers(0, n))
+            for a, b in zip(ours(x, 0.3, k), orders(x, 0.3, k), strict=True):
+                np.testing.assert_array_equal(a, b)
+            stable, expected = np.argsort(x, kind="stable"), np.zeros(n)
+            for place, weight in ((k, 1.0), ((n - 1) // 2, 1.0), (n // 2, 1.0)):
+                expected[stable[place]] += weight
+            value, x_bar = gradient(x, k)
+            assert value == np.sort(x)[k] + 2.0 * np.median(x)
+            np.testing.assert_array_equal(x_bar, expected)
+            x[n // 2] = np.nan
+            assert np.isnan(gradient(x, k)[0])
+
+
+def test_of_lanes():
+    x = np.random.default_rng(2).standard_normal((4, 7, 3))
+    for axis in (0, 1, -1, (0, 2), None):
+        f = lambda x, axis=axis: (np.median(x, axis=axis), np.quantile(x, 0.35, axis=axis, keepdims=True))
+        for a, b in zip(differentiable(f, mode="python")(x), f(x), strict=True):
+            np.testing.assert_array_equal(a, b)

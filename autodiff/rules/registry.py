@@ -118,7 +118,7 @@ def read_by(block) -> set:
 class Registry:
     """The rules in force. `partial_rules` by operation, `pullback_rules` by library call, `definitions` by callable."""
 
-    inactive_calls = frozenset({"argsort", "searchsorted", "is_invertible", "is_positive_definite"})
+    inactive_calls = frozenset({"argsort", "argpartition", "is_invertible", "is_positive_definite"})
 
     def __init__(self):
         self.partial_rules: dict = {}

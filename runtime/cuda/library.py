@@ -155,8 +155,9 @@ class NumPyLike(Library):
     def argsort(self, a):
         return self.xp.argsort(a, kind="stable")
 
-    def searchsorted(self, a, v, side="left"):
-        return self.xp.searchsorted(a, v if hasattr(v, "shape") and v.shape else self.xp.asarray(v), side)
+    def argpartition(self, a, places):
+        """Sorting parts it at every place."""
+        return self.argsort(a)
 
     # ---- transforms, unscaled ----
     def fft(self, x, axes, sign):
@@ -247,10 +248,6 @@ class Torch(NumPyLike):
 
     def argsort(self, a):
         return self.xp.argsort(a, stable=True)
-
-    def searchsorted(self, a, v, side="left"):
-        v = v if hasattr(v, "shape") else self.xp.as_tensor([v], dtype=a.dtype, device=a.device)
-        return self.xp.searchsorted(a, v, side=side)
 
     def fft(self, x, axes, sign):
         chosen = [k for k in range(x.ndim) if int(axes) >> k & 1]

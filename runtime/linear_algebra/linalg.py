@@ -1,4 +1,4 @@
-"""Dense linear algebra and sorting for generated code, the same in plain Python and inside compiled code.
+"""Dense linear algebra for generated code, the same in plain Python and inside compiled code.
 
 Matrices are two-dimensional, float32 or float64, all operands of one dtype, of any memory layout. Operands
 are never modified; arrays returned are new and C-contiguous. Compiled code calls BLAS and LAPACK (through
@@ -386,30 +386,3 @@ def _is_finite_vector(a: Any) -> bool:
         if not np.isfinite(a[i]):
             return False
     return True
-
-
-# ---- order ---------------------------------------------------------------------------------------
-
-def argsort(a: Any) -> Any:
-    """The indices that sort the vector `a`, equal elements in their order, nan last."""
-    return np.argsort(a, kind="stable")
-
-
-@kept_for(argsort)
-def _argsort(a):
-    return np.argsort(a, kind="mergesort")              # which is stable
-
-
-def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
-    """Where `v`, a scalar or an array, goes in the sorted vector `a`; side: the literal "left" or "right"."""
-    return np.searchsorted(a, v, "right" if side == "right" else "left")
-
-
-@overload(searchsorted, jit_options=_STRICT)
-def _searchsorted(a, v, side="left"):
-    chosen = getattr(side, "literal_value", getattr(side, "value", side))
-    if chosen == "left":
-        return lambda a, v, side="left": np.searchsorted(a, v, "left")
-    if chosen == "right":
-        return lambda a, v, side="left": np.searchsorted(a, v, "right")
-    return None

@@ -285,21 +285,3 @@ def test_nan_gives_nan(mode, dtype):
     assert np.isnan(linear("inv", "a", mode)(matrix)).any()
     assert np.isnan(linear("det", "a", mode)(matrix))
     assert np.isnan(linear("slogdet", "a", mode)(matrix)[1])
-
-
-def test_order(mode, dtype):
-    a = np.array([3, np.nan, 1, 2, -0.0, 0.0, np.nan, -np.inf, np.inf, 1, 1], dtype)
-    np.testing.assert_array_equal(linear("argsort", "a", mode)(a), np.argsort(a, kind="stable"))
-    ordered = np.sort(a)
-    search = linear("searchsorted", "a, v", mode)
-    np.testing.assert_array_equal(search(ordered, a), np.searchsorted(ordered, a))
-    assert search(ordered, a[0]) == np.searchsorted(ordered, a[0])
-    if mode == "numba" and dtype is np.float32:
-        return                                                  # the sides are compiled once
-
-    def call(a, v):
-        return (linalg.searchsorted(a, v, "left"), linalg.searchsorted(a, v, side="left"),
-                linalg.searchsorted(a, v, "right"), linalg.searchsorted(a, v, side="right"))
-    call = call if mode == "python" else numba.njit(call)
-    for side, result in zip(("left", "left", "right", "right"), call(ordered, a), strict=True):
-        np.testing.assert_array_equal(result, np.searchsorted(ordered, a, side))

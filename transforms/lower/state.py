@@ -145,7 +145,7 @@ class Lowering:
         self.own_copies = False             # whether what is written is a loop's own business
         self.changed_points: set = set()    # places where arrays of rank 0 are made that are numbers here, and change
         self.kept_points: set = set()       # those of which a list has a copy
-        self.index_bound: dict = {}
+        self.index_bound: dict[Arr, tuple] = {}     # of indices -> (size of their axis, the last one, where they are made)
         self.implied: dict = {}             # condition -> (value, which of its options that says it is)
         self.connected: dict = {}           # condition -> (whether it is `and`, the conditions that it connects)
         self.one_generator: dict = {}       # what says that arguments are one generator -> that of the first

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
+from ..language.build import ZERO
 from ..language.core import Arr, Atom, Const, Var
 from ..language.ops import COMPLEX, NARROW, PARTS
 from .forms import Applied, Bound, Closure, Range, Slice, Static, Value, Vectorized, as_range, inside
@@ -106,7 +107,10 @@ class Buffer(Array):
         self.parameter = False
 
     def element(self, lo, index):
-        return lo.b.load(self.arr, index)
+        found = lo.b.load(self.arr, index)
+        if self.arr in lo.index_bound and isinstance(found, Var):
+            lo.b.facts.range[found] = ZERO, lo.index_bound[self.arr][1]
+        return found
 
     def roots(self):
         return frozenset((self.arr,))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...transforms.lower.numpy_functions.reductions import max_value, min_value, unsupported
+from ...transforms.lower.numpy_functions.sorting import order_at
 from ..decorators import defines, with_derivative_of
 from ..stopping import stop_gradient
 from .out import mask, stored
@@ -97,59 +98,73 @@ def floats(x):
     return np.asarray(x, dtype=float) if x.dtype.kind in "iub" else x
 
 
+def at_place(x, order, k):
+    """The elements of the lanes that are at a place of their order."""
+    if x.ndim == 1:
+        return x[order[k]]
+    return np.take_along_axis(x, np.take(order, k, axis=-1)[..., None], axis=-1)[..., 0]
+
+
 @defines(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    ordered = floats(np.sort(lanes(a, axis), axis=-1))
-    n = ordered.shape[-1]
+    x = lanes(a, axis)
+    n = x.shape[-1]
     if n == 0:
-        middle = np.mean(ordered, axis=-1)          # nan
+        middle = np.mean(floats(x), axis=-1)        # nan
     else:
-        middle = (ordered[..., (n - 1) // 2] + ordered[..., n // 2]) / 2
-        middle = np.where(np.isnan(ordered[..., -1]), np.nan, middle)
+        low, high = (n - 1) // 2, n // 2
+        order = order_at(x, (low, high))
+        middle = (floats(at_place(x, order, low)) + floats(at_place(x, order, high))) / 2
+        if x.dtype.kind == "f":
+            middle = np.where(np.any(np.isnan(x), axis=-1), np.nan, middle)
     return stored(out, kept(middle, a, axis) if keepdims else middle, "unsafe")
 
 
 @defines(np.quantile)
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    ordered = np.sort(lanes(a, axis), axis=-1)
-    if ordered.dtype.kind == "b" and method in ("linear", "midpoint"):
+    x = lanes(a, axis)
+    if x.dtype.kind == "b" and method in ("linear", "midpoint"):
         raise TypeError(OF_BOOLEANS)
     if np.ndim(q) == 0:
-        result = quantile_at(ordered, q, method)
+        result = quantile_at(x, order_for(x, q), q, method)
         return stored(out, kept(result, a, axis) if keepdims else result)
     qs = np.asarray(q)
-    first = quantile_at(ordered, 0.5, method)
-    rows = np.empty((qs.shape[0], *np.shape(first)), dtype=float if method in ("linear", "midpoint") else ordered.dtype)
+    order = np.argsort(x, axis=-1) if qs.shape[0] > FEW else order_for(x, qs)
+    first = quantile_at(x, order, qs[0], method) if qs.shape[0] else x[..., 0]
+    rows = np.empty((qs.shape[0], *np.shape(first)), dtype=float if method in ("linear", "midpoint") else x.dtype)
     for k in range(qs.shape[0]):
-        rows[k] = quantile_at(ordered, qs[k], method)
+        rows[k] = quantile_at(x, order, qs[k], method)
     return stored(out, np.reshape(rows, (qs.shape[0], *np.shape(kept(first, a, axis)))) if keepdims else rows)
 
 
-def quantile_at(ordered, q, method):
-    if q < 0.0 or q > 1.0:
+FEW = 8                 # places: of more, sorting takes less time than to find each
+
+
+def order_for(x, q):
+    """The order of the lanes in which the elements around quantiles are in their places."""
+    if np.any((np.asarray(q) < 0.0) | (np.asarray(q) > 1.0)):
         raise ValueError("Quantiles must be in the range [0, 1]")
-    last = ordered.shape[-1] - 1
+    last = x.shape[-1] - 1
     if last < 0:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    low = np.floor(np.ravel(q) * last).astype(int)
+    return order_at(x, np.concatenate((low, np.minimum(low + 1, last))))
+
+
+def quantile_at(x, order, q, method):
+    last = x.shape[-1] - 1
     place = q * last
     low = int(np.floor(place))
-    high = min(low + 1, last)
-    a, b = ordered[..., low], ordered[..., high]
     if method in ("linear", "midpoint"):
-        ordered, a, b = floats(ordered), floats(a), floats(b)
-    if method == "linear":
-        result = a + (b - a) * (place - low)
-    elif method == "lower":
-        result = a
-    elif method == "higher":
-        result = ordered[..., int(np.ceil(place))]
-    elif method == "midpoint":
-        result = (a + ordered[..., int(np.ceil(place))]) / 2
-    elif method == "nearest":
-        result = ordered[..., int(np.round(place))]
+        a, b = floats(at_place(x, order, low)), floats(at_place(x, order, min(low + 1, last)))
+        part = place - low if method == "linear" else 0.5 if place > low else 0.0
+        result = a + (b - a) * part if part < 0.5 else b - (b - a) * (1.0 - part)       # as NumPy rounds
+    elif method in ("lower", "higher", "nearest"):
+        k = low if method == "lower" else int(np.ceil(place)) if method == "higher" else int(np.round(place))
+        result = at_place(x, order, min(k, last))
     else:
         return unsupported("np.quantile with this method", "use linear, lower, higher, midpoint or nearest")
-    return np.where(np.isnan(ordered[..., -1]), np.nan, result) if ordered.dtype.kind == "f" else result
+    return np.where(np.any(np.isnan(x), axis=-1), np.nan, result) if x.dtype.kind == "f" else result
 
 
 @defines(np.percentile)

@@ -25,7 +25,7 @@ from .layout import order_of
 from .loop_nests import branch, fold_nest
 from .memory import force
 from .slices import in_range, place_along, require_mask_size, slice_bounds, wrapped
-from .writing import assign, probe
+from .writing import assign, hold_indices, probe
 
 
 class Picked(View):
@@ -127,7 +127,7 @@ def indices_of(lo: Lowering, mask: Array) -> list[Array]:
     found: list[Array] = []
     for k, arr in enumerate(places):
         buffer = Buffer(arr)
-        lo.index_bound[arr] = mask.shape[k]
+        hold_indices(lo, arr, mask.shape[k])
         found.append(buffer)
     return found
 
@@ -190,7 +190,7 @@ def select_fancy(lo: Lowering, owner: Array, parts, repeats: bool = True) -> Arr
 
 def within(lo: Lowering, places: Array, size) -> bool:
     """Whether indices are known to lie in an axis of this size."""
-    return any(r in lo.index_bound and same_size(lo, lo.index_bound[r], size) for r in places.roots())
+    return any(r in lo.index_bound and same_size(lo, lo.index_bound[r][0], size) for r in places.roots())
 
 
 def check_places(lo: Lowering, places: Array, size, axis: int) -> bool:

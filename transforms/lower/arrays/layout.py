@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...language.build import ONE, ZERO
 from ...language.core import Arr
-from ..containers.list_operators import place_of
+from ..functions.frames import site_of
 from ..journal import surrounding
 from ..loops.plan import Again
 from ..state import Lowering
@@ -313,7 +313,7 @@ def copied(lo: Lowering, value: Array, order: str | None = "C") -> Array:
 
 def copied_when_written(lo: Lowering, value: Array) -> Array:
     """A copy, which is left out while nothing writes the original: else everything is lowered again, with the copy."""
-    place = ("copied", *place_of(lo, lo.node))
+    place = ("copied", *site_of(lo, lo.node))
     if not value.has_memory:
         return fresh(lo, value)
     if place in lo.widened or value.roots() & set(lo.around.writes):

@@ -13,7 +13,7 @@ from ...language.build import ONE, ZERO
 from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import Narrow, exact, is_complex, is_inexact
 from ..checks import show_shape
-from ..containers.list_operators import place_of
+from ..functions.frames import site_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, truth
 from ..numbers.integer_operations import check_fitting
 from ..numbers.kinds_on_paths import check_written, item_of, kinds_of, own_on_paths
@@ -35,7 +35,7 @@ SAME = {np.squeeze, np.reshape, np.transpose, np.real, np.moveaxis, np.swapaxes}
 
 def make_point(lo: Lowering, value: Value, site: tuple = ()) -> Scalar | Array:
     """A new array of rank 0 that holds a number; made at `site`, by default where the program is."""
-    site = site or ("point", *place_of(lo, lo.node))
+    site = site or ("point", *site_of(lo, lo.node))
     value = numpys_number(lo, value, frozenset([site]))
     if site not in lo.widened:
         return value
@@ -58,7 +58,7 @@ def point_outside(lo: Lowering, number: Value) -> Value:
 def point_view(lo: Lowering, owner: Array, view: View) -> Value:
     """An element of `owner` as an array of rank 0 that is a view of it."""
     if not owner.has_memory and not view.read_only:
-        if (site := ("point", *place_of(lo, lo.node))) not in lo.widened:
+        if (site := ("point", *site_of(lo, lo.node))) not in lo.widened:
             made = item_of(lo, view.element(lo, ()), owner)
             made.boxed = owner.boxed | {site}
             return made

@@ -8,6 +8,7 @@ from ...language.errors import ReadOnlyArray, ShapeMismatch, TypeConflict, Unsup
 from ...language.ops import Narrow
 from ...language.queries import allocations, is_range, loads
 from ..checks import must, show_shape
+from ..functions.frames import site_of
 from ..functions.names import name_of_memory, open_loops, seen_by_another
 from ..journal import dropped
 from ..loops.plan import Widen
@@ -73,6 +74,21 @@ def refuse_either_way(lo: Lowering, arr: Arr, twin: Arr):
         written, other = names_of_two(lo, arr, twin)
         raise lo.error(UnsupportedSyntax, f"{written} is written to while {other} may be the same memory: {what} is read as "
                        "well", "say that a copy is meant: x.copy()")
+
+
+def hold_indices(lo: Lowering, arr: Arr, size) -> None:
+    """A buffer that has been filled holds indices of an axis of this size, which are looked up without a check. If the
+    program writes it anywhere, everything is lowered again, with checks."""
+    site = ("indices", *site_of(lo, lo.node))
+    if site not in lo.widened:
+        lo.index_bound[arr] = size, lo.b.isub(size, 1), site
+
+
+def forget_indices(lo: Lowering, arr: Arr) -> None:
+    """A buffer is written, or one that may be the same memory."""
+    for one in with_twins(lo, [arr]):
+        if one in lo.index_bound:
+            raise Widen(lo.index_bound[one][-1], True)
 
 
 COPY_IT = "make a copy first: x = x.copy()"
@@ -161,6 +177,7 @@ def check_writable(lo: Lowering, arr: Arr) -> None:
     if arr in lo.parameters:
         lo.mutated.add(arr)
     note_write(lo, arr)
+    forget_indices(lo, arr)
     lo.apart |= with_twins(lo, [arr]) & lo.parameters
     if lo.own_copies:
         return

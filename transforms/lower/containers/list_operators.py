@@ -19,6 +19,7 @@ from ...language.ops import is_complex, is_inexact, promote
 from ..arrays.broadcasting import convert
 from ..arrays.memory import force
 from ..arrays.writing import note_copies
+from ..functions.frames import site_of
 from ..loops.plan import Widen
 from ..numbers.conversions import as_value, dtype_of, is_weak, itemise, truth_value
 from ..numbers.integers import same_dtype
@@ -418,7 +419,7 @@ IN_ORDER = {operator.lt: lists_less, operator.le: lists_at_most, operator.gt: li
 def as_list(lo: Lowering, array: Buffer, node) -> Buffer:
     """A new array that stands for a list made at `node`."""
     array.is_list = True
-    key = place_of(lo, node)
+    key = site_of(lo, node)
     lo.list_places[array.arr] = key
     if array.arr in lo.item_kinds:
         lo.item_kinds[array.arr] |= later(lo, array.arr)
@@ -441,10 +442,6 @@ def keep_list(lo: Lowering, copy: A, array: Array) -> A:
         if places and isinstance(copy, (Buffer, Sized)):
             lo.list_places[copy.arr] = places[0]
     return copy
-
-
-def place_of(lo: Lowering, node):
-    return (lo.frame.definition.name, getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
 def widen(lo: Lowering, arr, dtype: str) -> None:

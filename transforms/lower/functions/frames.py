@@ -32,6 +32,11 @@ class Frame:
         self.calling = None             # the call in it that runs
 
 
+def site_of(lo, node) -> tuple:
+    """Where in the source a node of the running function stands, for what is learnt of it."""
+    return lo.frame.definition.name, getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
 def slot_name(namespace: dict, name: str) -> str:
     """Under which name the outermost activation holds a global that the program writes."""
     return f"%global {id(namespace)} {name}"

@@ -14,6 +14,7 @@ from ..arrays.fancy import within
 from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.slices import wrapped
+from ..arrays.writing import hold_indices
 from ..checks import require, require_that, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, cast, dtype_of
@@ -25,6 +26,11 @@ from .reductions import absent, axes_of, axis_or_all, into
 
 @lowers(np.argsort)
 def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
+    return ordered(lo, "argsort", x, axis)
+
+
+def ordered(lo, op: str, x, axis, *places) -> Array:
+    """The indices by which a library call orders the elements along an axis."""
     a = lo.array(x)
     if exact(a.dtype) == "uint64":              # in the order of int64, once the first bit is turned
         a = lo.array(lo.elementwise("bitxor", convert(lo, a, "int64"), Static(-2 ** 63)))
@@ -34,24 +40,26 @@ def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     else:
         (k,) = axes_of(lo, axis, a.rank)
     if a.rank == 1:
-        result = library_call(lo, "argsort", a.shape, "int64", a)
-        lo.index_bound[result.arr] = a.shape[0]
+        result = library_call(lo, op, a.shape, "int64", a, *places)
+        hold_indices(lo, result.arr, a.shape[0])
         return result
     if k != a.rank - 1:
         moved = lo.call_static(np.moveaxis, [a, Static(k), Static(-1)], {})
-        return lo.call_static(np.moveaxis, [lower_argsort(lo, force(lo, moved, copy=True)), Static(-1), Static(k)], {})
+        found = ordered(lo, op, force(lo, moved, copy=True), Static(-1), *places)
+        return lo.call_static(np.moveaxis, [found, Static(-1), Static(k)], {})
     source = as_ref(lo, force(lo, a)).array
+    more = tuple(as_ref(lo, p) for p in places)
     arr = lo.b.alloc("order", "int64", a.shape)
     lane = lo.b.alloc("lane", "int64", (a.shape[-1],))
     def row(index):
-        lo.b.call((lane,), "argsort", (Ref(source, index),), ())
+        lo.b.call((lane,), op, (Ref(source, index), *more), ())
         lo.b.forget(lane)
         def copy(i, _):
             store_element(lo, arr, (*index, i), lo.b.load(lane, (i,)))
             return ()
         for_loop(lo, ZERO, a.shape[-1], (), copy, "j")
     nest(lo, a.shape[:-1], row)
-    lo.index_bound[arr] = a.shape[-1]
+    hold_indices(lo, arr, a.shape[-1])
     return Buffer(arr)
 
 
@@ -66,29 +74,58 @@ def lower_sort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     return lower_take_along_axis(lo, a, lower_argsort(lo, a, axis), axis)
 
 
-def check_place(lo, x, kth, axis) -> None:
-    """Places of a partition lie in the array."""
+def places_of(lo, kth) -> Array:
+    """The places at which to part an array, in memory."""
+    places = lo.call_static(np.ravel, [kth], {})
+    if places.dtype != "int64":
+        raise lo.error(TypeConflict, "Partition index must be integer", "give integers: int(k)")
+    if isinstance(kth, Array):
+        return force(lo, places)
+    known = [lo.atom(place, "int64") for place in ([kth] if is_number(kth) else items_of(lo, kth))]
+    arr = lo.b.alloc("places", "int64", (integer(len(known)),))
+    for k, atom in enumerate(known):
+        store_element(lo, arr, (integer(k),), atom)
+    return Buffer(arr)
+
+
+def check_places(lo, places: Array, x, axis) -> None:
+    """They lie in the array, or it is empty."""
     a = lo.array(x)
     size = size_of(lo, a.shape) if absent(axis) else a.shape[axes_of(lo, axis, a.rank)[0]]
-    for place in [kth] if is_number(kth) else items_of(lo, kth):
-        atom = lo.atom(place, "int64")
+
+    def check(index):
+        atom = places.element(lo, index)
         for op, bound, told in (("ge", lo.b.isub(ZERO, size), lo.b.iadd(atom, size)), ("lt", size, atom)):
             inside = lo.b.let("or", lo.b.compare(op, atom, bound), lo.b.compare("eq", size, ZERO), dtype="bool")
             require_that(lo, inside, "ValueError", f"kth(={show_size(lo, told)}) out of bounds ({show_size(lo, size)})")
+    nest(lo, places.shape, check)
 
 
 @lowers(np.partition)
 def lower_partition(lo, x, kth, axis=Static(-1), kind=None, order=None):
-    """Sorted arrays are partitioned at every place."""
-    check_place(lo, x, kth, axis)
-    return lower_sort(lo, x, axis)
+    a = lo.array(x)
+    a = force(lo, a) if isinstance(a, Delayed) else a
+    if absent(axis):
+        a, axis = lo.call_static(np.ravel, [a], {}), Static(-1)
+    return lower_take_along_axis(lo, a, lower_argpartition(lo, a, kth, axis), axis)
 
 
 @lowers(np.argpartition)
 def lower_argpartition(lo, x, kth, axis=Static(-1), kind=None, order=None):
     axis = axis_or_all(axis, lo.array(x).rank)
-    check_place(lo, x, kth, axis)
-    return lower_argsort(lo, x, axis)
+    places = places_of(lo, kth)
+    check_places(lo, places, x, axis)
+    return ordered(lo, "argpartition", x, axis, places)
+
+
+def order_at(x, places):
+    """`np.argpartition` along the last axis, for definitions: the places are sure to lie in the array."""
+    return np.argpartition(x, places, axis=-1)
+
+
+@lowers(order_at)
+def lower_order_at(lo, x, places):
+    return ordered(lo, "argpartition", x, Static(-1), places_of(lo, places))
 
 
 @lowers(np.take_along_axis)
