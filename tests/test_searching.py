@@ -120,3 +120,37 @@ def test_of_lanes():
         f = lambda x, axis=axis: (np.median(x, axis=axis), np.quantile(x, 0.35, axis=axis, keepdims=True))
         for a, b in zip(differentiable(f, mode="python")(x), f(x), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def among(x, t):
+    return np.isin(x, t), np.isin(x, t, invert=True), np.setdiff1d(x, t)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_membership_in_few_and_many():
+    """Compared one by one, looked up in a table, or searched for: by how many there are, and of which kind."""
+    r = np.random.default_rng(11)
+    ours = differentiable(among, mode="python")
+    for _ in range(80):
+        x, t = (of_kind(r, r.choice(["f8", "i8", "f4", "i1", "u1", "?", "i4"]), r.integers(0, size)) for size in (12, 40))
+        if r.random() < 0.3:
+            x = x.reshape(1, -1)
+        for a, b in zip(ours(x, t), among(x, t), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def of_kind(r, kind, size):
+    numbers = r.integers(-3, 40, size) * (1.0 if r.random() < 0.7 else 10.0 ** r.integers(0, 18))
+    if kind[0] == "f":
+        numbers = numbers * 0.5
+        numbers[r.random(size) < 0.1] = np.nan
+    return numbers.astype(kind)
+
+
+@pytest.mark.parametrize("kind", ["f8", "i8"])
+def test_membership_compiled(kind):
+    r = np.random.default_rng(12)
+    ours = differentiable(lambda x, t: np.isin(x, t))
+    for size in (0, 3, 9, 60):
+        x, t = of_kind(r, kind, 30), of_kind(r, kind, size)
+        np.testing.assert_array_equal(ours(x, t), np.isin(x, t))

@@ -302,5 +302,20 @@ def fromiter(iter, dtype, count=-1):
 
 @defines(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
-    found = np.any(np.asarray(element)[..., None] == np.ravel(np.asarray(test_elements)), axis=-1)
+    found = are_among(np.asarray(element), np.ravel(np.asarray(test_elements)))
     return np.logical_not(found) if invert else found
+
+
+def are_among(x, given):
+    """Whether each element is among those of a vector: compared with each, looked up in a table, or searched for."""
+    if given.shape[0] <= 8:
+        return np.any(x[..., None] == given, axis=-1)
+    if x.dtype.kind in "iub" and given.dtype.kind in "iub" and np.result_type(x, given).kind != "f":
+        low, high = np.min(given), np.max(given)
+        if float(high) - float(low) <= 6.0 * (x.size + given.size):
+            table = np.zeros(int(high) - int(low) + 1, dtype=bool)
+            table[given.astype(np.int64) - int(low)] = True
+            inside = (x >= low) & (x <= high)
+            return table[np.where(inside, x.astype(np.int64) - int(low), 0)] & inside
+    ordered = np.sort(given)
+    return ordered[np.minimum(np.searchsorted(ordered, x), given.shape[0] - 1)] == x
