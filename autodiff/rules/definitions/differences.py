@@ -196,9 +196,10 @@ def convolve(a, v, mode="full"):
     if m == 0:
         raise ValueError("v cannot be empty")
     full = np.zeros(n + m - 1, dtype=(left[:1] * right[:1]).dtype)
-    for i in range(n):
-        for j in range(m):
-            full[i + j] += left[i] * right[j]
+    if n < m:
+        add_products(full, right, left)
+    else:
+        add_products(full, left, right)
     if mode == "full":
         return full
     short = min(n, m)
@@ -206,6 +207,15 @@ def convolve(a, v, mode="full"):
         return full[short - 1:n + m - short]
     start = (short - 1) // 2
     return full[start:start + max(n, m)]
+
+
+def add_products(full, long, short):
+    """The convolution of two vectors, added in parts that stay in the nearest cache; the inner loop is the long one."""
+    for first in range(0, long.shape[0], 1024):
+        last = min(first + 1024, long.shape[0])
+        for j in range(short.shape[0]):
+            for i in range(first, last):
+                full[i + j] += long[i] * short[j]
 
 
 @defines(np.correlate)
