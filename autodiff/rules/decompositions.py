@@ -113,15 +113,28 @@ def qr_forward(q, r, a, a_dot):
 @pullback("pinv", "complex_pinv")
 def pinv(p_bar, p, a, rcond):
     """The rank stays as it is."""
+    if a.shape[0] >= a.shape[1]:
+        return adjoint_of_pinv(p_bar, p, a), 0.0
+    return adjoint_of_pinv(p_bar.conj().T, p.conj().T, a.conj().T).conj().T, 0.0
+
+
+def adjoint_of_pinv(p_bar, p, a):
+    """For a matrix with no more columns than rows: no product has a row and a column for each of its rows."""
     ph, e = p.conj().T, p_bar.conj().T
     left = e - a @ (p @ e)
-    inner = e @ p
-    return -(ph @ (p_bar @ ph)) + left @ (p @ ph) + ph @ (p @ (e - inner @ a)), 0.0
+    return -(ph @ (p_bar @ ph)) + left @ (p @ ph) + ph @ (p @ (e - e @ (p @ a)))
 
 
 @pushforward("pinv", "complex_pinv")
 def pinv_forward(p, a, rcond, a_dot, rcond_dot):
+    if a.shape[0] >= a.shape[1]:
+        return tangent_of_pinv(p, a, a_dot), 0.0 * p
+    return tangent_of_pinv(p.conj().T, a.conj().T, a_dot.conj().T).conj().T, 0.0 * p
+
+
+def tangent_of_pinv(p, a, a_dot):
+    """As for the adjoint."""
     ph, e = p.conj().T, a_dot.conj().T
-    left = p @ (ph @ (e - (e @ a) @ p))
-    right = (e - p @ (a @ e)) @ (ph @ p)
-    return left + right - p @ (a_dot @ p), 0.0 * p
+    left = (p @ ph) @ (e - (e @ a) @ p)
+    right = ((e - (p @ a) @ e) @ ph) @ p
+    return left + right - (p @ a_dot) @ p
