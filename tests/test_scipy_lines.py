@@ -5,7 +5,7 @@ import pytest
 from scipy import fft, ndimage, special, stats
 from scipy.spatial import distance, distance_matrix
 
-from autodiff import AutodiffError, check_grads, grad, vjp
+from autodiff import AutodiffError, check_grads, differentiable, grad, vjp
 
 X = np.array([0.3, 0.71, 1.12, 0.55])
 A = np.random.default_rng(0).uniform(0.2, 1.4, (4, 5))
@@ -131,3 +131,22 @@ def test_refused_with_a_way_out():
                     (lambda x: np.sum(ndimage.uniform_filter1d(x, 3, origin=1)), "roll")):
         with pytest.raises(AutodiffError, match=told):
             grad(f, mode="python")(X)
+
+
+@pytest.mark.parametrize("name", ["dct", "idct", "dst", "idst"])
+@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+def test_cosine_and_sine_transforms_of_every_length(name, kind):
+    """They are as exact as SciPy's, and of its dtype."""
+    r = np.random.default_rng(kind)
+    for norm in (None, "ortho", "forward"):
+        f = lambda x, norm=norm: getattr(fft, name)(x, kind, norm=norm)
+        g = lambda x, norm=norm: getattr(fft, name)(x, kind, n=9, norm=norm, axis=0)
+        for function, shape in ((f, (2,)), (f, (3,)), (f, (16,)), (f, (2, 37)), (g, (5, 2)), (g, (12,))):
+            for dtype in (np.float64, np.float32):
+                x = r.standard_normal(shape).astype(dtype)
+                found, expected = differentiable(function, mode="python")(x), function(x)
+                assert found.dtype == expected.dtype
+                np.testing.assert_allclose(found, expected, rtol=0, atol=np.finfo(dtype).eps * 8 * np.max(np.abs(expected)))
+    if (name, kind) in (("dct", 1), ("idct", 1)):
+        with pytest.raises(RuntimeError, match="DCT-I is not defined"):
+            differentiable(f, mode="python")(x[:1])
