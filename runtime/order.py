@@ -12,6 +12,8 @@ from numba.extending import register_jitable
 
 from .machine_code.kept import kept_for
 
+FEW = 50                # numbers: as soon sorted as parted
+
 
 def argsort(a: Any) -> Any:
     """The indices that sort the vector `a`, equal elements in their order."""
@@ -38,9 +40,9 @@ def argpartition(a: Any, places: Any) -> Any:
 @kept_for(argpartition)
 def _argpartition(a, places):
     n, count = len(a), len(places)
+    if n <= FEW:
+        return np.argsort(a, kind="mergesort")
     order = np.empty(n, np.int64)
-    if n == 0:
-        return order
     parted = np.partition(a, places % n)
     values = np.empty(count, a.dtype)
     for k in range(count):

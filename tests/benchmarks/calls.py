@@ -17,7 +17,7 @@ from autodiff.options import Options
 from .compiling import compiling
 from .forms import forms
 from .growth import growth
-from .searches import searches
+from .library import library
 from .segments import segments
 from .sparse import sparse
 from .suite import BENCHMARKS
@@ -195,4 +195,4 @@ def checkpoints(quick: bool) -> None:
 
 
 CALLS = {"call": call, "forms": forms, "first": first_call, "compiling": compiling, "growth": growth, "tensors": tensors,
-         "threads": threads, "checkpoints": checkpoints, "segments": segments, "sparse": sparse, "searches": searches}
+         "threads": threads, "checkpoints": checkpoints, "segments": segments, "sparse": sparse, "library": library}

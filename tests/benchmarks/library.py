@@ -1,8 +1,9 @@
-"""What searches, sorts or selects beside NumPy, as arrays grow: `python -m tests.benchmarks --only searches`."""
+"""Library functions beside NumPy and SciPy, as arrays grow: `python -m tests.benchmarks --only library`."""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.fft
 
 from autodiff import value_and_grad
 
@@ -52,10 +53,23 @@ def nine_taps(q, x, y):
     return np.sum(np.convolve(q, y[:9]) ** 2)
 
 
-def searches(quick: bool) -> None:
+def polynomial(q, x, y):
+    return np.sum(np.polyfit(x, y * q, 3) ** 2)
+
+
+def least_squares(q, x, y):
+    return np.sum(np.linalg.lstsq(q.reshape(-1, 10), y[:q.shape[0] // 10], rcond=None)[0] ** 2)
+
+
+def cosine_transform(q, x, y):
+    return np.sum(scipy.fft.dct(q) ** 2 * y)
+
+
+def library(quick: bool) -> None:
     sizes = (30, 60) if quick else (1000, 10_000, 100_000)
-    print(f"{'gradient / NumPy':26s}" + "".join(f"{n:>10d}" for n in sizes))
-    for f in (table, places, places_in_a_loop, members, median, quartiles, smallest, ordered, counted, nine_taps):
+    print(f"{'gradient / function':26s}" + "".join(f"{n:>10d}" for n in sizes))
+    for f in (table, places, places_in_a_loop, members, median, quartiles, smallest, ordered, counted, nine_taps,
+              polynomial, least_squares, cosine_transform):
         gradient, ratios = value_and_grad(f), []
         for n in sizes:
             r = np.random.default_rng(n)
@@ -67,4 +81,4 @@ def searches(quick: bool) -> None:
         print(f"{f.__name__.replace('_', ' '):26s}" + "".join(f"{ratio:10.2f}" for ratio in ratios))
 
 
-__all__ = ["searches"]
+__all__ = ["library"]
