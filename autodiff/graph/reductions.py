@@ -155,21 +155,24 @@ def cumsum(a, axis=None, dtype=None, out=None):
 
 
 def cumprod(a, axis=None, dtype=None, out=None):
-    """Products of all but one factor, for every pair of a factor and a later result: exact with zeros."""
+    """What later products have in common with one of theirs is divided by it; where one is 0 or infinite, their sum is
+    multiplied up instead, from the last one."""
     a = prepared(a, dtype, NO, 0)
     if axis is None:
         a, axis = a.reshape(-1), 0
 
     def pull(g, x):
         x, g = np.moveaxis(x, axis, 0), np.moveaxis(g, axis, 0)
-        n = x.shape[0]
-        rows = []
-        for k in range(n):
-            # d y_j / d x_k = prod of x_i, i <= j, i != k
-            without = np.concatenate((x[:k], np.ones((1, *x.shape[1:]), x.dtype), x[k + 1:]))
-            factor = np.cumprod(without, axis=0)[k:]
-            rows.append(np.sum(g[k:] * (np.conj(factor) if factor.dtype.kind == "c" else factor), axis=0))
-        return np.moveaxis(np.stack(rows), 0, axis) if rows else g
+        x = np.conj(x) if x.dtype.kind == "c" else x
+        y = np.cumprod(x, axis=0)
+        values = data_of(y)
+        if np.all((values != 0) & np.isfinite(values)):
+            return np.moveaxis(np.flip(np.cumsum(np.flip(g * y, 0), axis=0), 0) / x, 0, axis)
+        rows = [g[-1]]                                      # g_k + x_k+1 (g_k+1 + x_k+2 (...))
+        for k in range(x.shape[0] - 2, -1, -1):
+            rows.append(g[k] + x[k + 1] * rows[-1])
+        before = np.concatenate((np.ones((1, *x.shape[1:]), x.dtype), y[:-1]))
+        return np.moveaxis(before * np.stack(rows[::-1]), 0, axis)
     return finished(record("Cumprod", np.cumprod(a._array, axis=axis), (a,), pull, (1,)), out)
 
 

@@ -310,7 +310,7 @@ def are_among(x, given):
     """Whether each element is among those of a vector: compared with each, looked up in a table, or searched for."""
     if given.shape[0] <= 8:
         return np.any(x[..., None] == given, axis=-1)
-    if x.dtype.kind in "iub" and given.dtype.kind in "iub" and np.result_type(x, given).kind != "f":
+    if x.dtype.kind in "iub" and given.dtype.kind in "iub" and x.dtype != np.uint64 and given.dtype != np.uint64:
         low, high = np.min(given), np.max(given)
         if float(high) - float(low) <= 6.0 * (x.size + given.size):
             table = np.zeros(int(high) - int(low) + 1, dtype=bool)

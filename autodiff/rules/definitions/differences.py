@@ -138,7 +138,7 @@ def interp_one(x, xp, fp, left, right):
         return fp[n - 1] if right is None else right
     j = np.searchsorted(xp, x, side="right") - 1
     if j >= n - 1:
-        return fp[n - 1]
+        return x if np.isnan(x) else fp[n - 1]
     slope = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j])
     return fp[j] + slope * (x - xp[j])
 

@@ -142,7 +142,7 @@ FEW = 8                 # places: of more, sorting takes less time than to find 
 
 def order_for(x, q):
     """The order of the lanes in which the elements around quantiles are in their places."""
-    if np.any((np.asarray(q) < 0.0) | (np.asarray(q) > 1.0)):
+    if not np.all((np.asarray(q) >= 0.0) & (np.asarray(q) <= 1.0)):
         raise ValueError("Quantiles must be in the range [0, 1]")
     last = x.shape[-1] - 1
     if last < 0:
@@ -169,7 +169,7 @@ def quantile_at(x, order, q, method):
 
 @defines(np.percentile)
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    if np.any((np.asarray(q) < 0.0) | (np.asarray(q) > 100.0)):
+    if not np.all((np.asarray(q) >= 0.0) & (np.asarray(q) <= 100.0)):
         raise ValueError("Percentiles must be in the range [0, 100]")
     return np.quantile(a, (q if np.ndim(q) == 0 else np.asarray(q)) / 100.0, axis=axis, out=out, method=method,
                        keepdims=keepdims)

@@ -25,7 +25,7 @@ from .layout import order_of
 from .loop_nests import branch, fold_nest
 from .memory import force
 from .slices import in_range, place_along, require_mask_size, slice_bounds, wrapped
-from .writing import assign, hold_indices, probe
+from .writing import are_written, assign, hold_indices, probe
 
 
 class Picked(View):
@@ -67,8 +67,10 @@ class Places:
 
 
 def nonzero(lo: Lowering, mask: Array) -> list[Array]:
-    """One integer array an axis: the indices where `mask` holds, in order. Those of the same mask are made once."""
-    for places in places_known(lo, mask):
+    """One integer array an axis: the indices where `mask` holds, in order. Those of the same mask are made once, unless the
+    program writes them."""
+    shared = not are_written(lo)
+    for places in places_known(lo, mask) if shared else ():
         if same_elements(lo, places.mask, mask):
             return places.found
     written = mask
@@ -77,7 +79,7 @@ def nonzero(lo: Lowering, mask: Array) -> list[Array]:
     mask = force(lo, mask) if not isinstance(mask, (Buffer, View)) else mask
     found = indices_of(lo, mask)
     loads = lo.b.last().loads
-    for places in (Places(written, found), Places(mask, found)):
+    for places in (Places(written, found), Places(mask, found)) if shared else ():
         for root in places.mask.roots():
             loads[root, PLACES] = (*loads.get((root, PLACES), ()), places)
     return found
@@ -189,8 +191,11 @@ def select_fancy(lo: Lowering, owner: Array, parts, repeats: bool = True) -> Arr
 
 
 def within(lo: Lowering, places: Array, size) -> bool:
-    """Whether indices are known to lie in an axis of this size."""
-    return any(r in lo.index_bound and same_size(lo, lo.index_bound[r][0], size) for r in places.roots())
+    """Whether indices are known to lie in an axis of this size: those in a buffer that holds such, or a part of it."""
+    held: Array | None = places
+    while isinstance(held, (View, Delayed)):
+        held = held.source if isinstance(held, View) else held.forced
+    return isinstance(held, Buffer) and held.arr in lo.index_bound and same_size(lo, lo.index_bound[held.arr][0], size)
 
 
 def check_places(lo: Lowering, places: Array, size, axis: int) -> bool:

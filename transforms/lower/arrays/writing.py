@@ -79,9 +79,17 @@ def refuse_either_way(lo: Lowering, arr: Arr, twin: Arr):
 def hold_indices(lo: Lowering, arr: Arr, size) -> None:
     """A buffer that has been filled holds indices of an axis of this size, which are looked up without a check. If the
     program writes it anywhere, everything is lowered again, with checks."""
-    site = ("indices", *site_of(lo, lo.node))
-    if site not in lo.widened:
-        lo.index_bound[arr] = size, lo.b.isub(size, 1), site
+    if not are_written(lo):
+        lo.index_bound[arr] = size, lo.b.isub(size, 1), indices_here(lo)
+
+
+def are_written(lo: Lowering) -> bool:
+    """Whether the program writes indices that are found here."""
+    return indices_here(lo) in lo.widened
+
+
+def indices_here(lo: Lowering) -> tuple:
+    return "indices", *site_of(lo, lo.node)
 
 
 def forget_indices(lo: Lowering, arr: Arr) -> None:
