@@ -154,3 +154,35 @@ def test_membership_compiled(kind):
     for size in (0, 3, 9, 60):
         x, t = of_kind(r, kind, 30), of_kind(r, kind, size)
         np.testing.assert_array_equal(ours(x, t), np.isin(x, t))
+
+
+EMPTY = [
+    (lambda x: np.median(x, axis=(-1,)), (0, 3)), (lambda x: np.quantile(x, 0.3, axis=(-1,)), (0, 3)),
+    (lambda x: np.nanmedian(x, axis=1), (2, 0)), (lambda x: np.nanmedian(x, axis=0), (2, 0)),
+    (lambda x: np.nanmedian(x), (0,)),
+    (lambda x: np.nanquantile(x, [0.2, 0.3], keepdims=True), (4,)), (lambda x: np.histogram(x)[0], (0,)),
+    (lambda x: np.histogram(x, 4)[1], (0,)), (lambda x: np.interp(np.array([np.nan, 1.5]), x, x), (4,)),
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f, shape", EMPTY)
+def test_of_nothing_and_of_nan(f, shape):
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    found = differentiable(f, mode="python")(x)
+    np.testing.assert_array_equal(found, f(x))
+    assert np.shape(found) == np.shape(f(x))
+
+
+@pytest.mark.parametrize("f", [lambda x, q: np.quantile(x, q), lambda x, q: np.percentile(x, q),
+                               lambda x, q: np.quantile(x, [q, 0.5])])
+def test_a_quantile_of_nan_is_an_error(f):
+    for mode in ("python", "numba"):
+        with pytest.raises(ValueError, match="must be in the range"):
+            differentiable(f, mode=mode)(np.arange(4.0), np.nan)
+
+
+def test_membership_of_large_integers():
+    large = np.array([2**64 - 1 - i for i in range(12)], np.uint64)
+    for x in (large[3:], np.array([5, 2**64 - 1], np.uint64), np.array([2**63 + i for i in range(-8, 8)], np.uint64)):
+        np.testing.assert_array_equal(differentiable(lambda x, t: np.isin(x, t), mode="python")(x, large), np.isin(x, large))

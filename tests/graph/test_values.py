@@ -177,3 +177,20 @@ def test_the_deviation_where_some_rows_are_equal():
     same(g[0], np.zeros(3))
     row = np.array([1.0, 2.0, 4.0])
     same(g[1], (row - row.mean()) / (3 * row.std()))
+
+
+def test_cumulative_products_of_any_length():
+    """By a division where no product is 0 or infinite, else from the last one: beside central differences of each."""
+    r = np.random.default_rng(3)
+    for zeros in (0, 1, 3):
+        x, v = r.uniform(0.5, 2.0, (7, 2)), r.standard_normal((7, 2))
+        x.reshape(-1)[r.permutation(14)[:zeros]] = 0.0
+        h = 1e-6
+        differences = [np.sum(v * (np.cumprod(x + e, axis=0) - np.cumprod(x - e, axis=0))) / (2 * h)
+                       for e in h * np.eye(14).reshape(14, 7, 2)]
+        t = ad.Tensor(x, requires_grad=True)
+        found = gradient(lambda t, v=v: np.cumprod(t, axis=0) * v, t).numpy()
+        np.testing.assert_allclose(found, np.reshape(differences, (7, 2)), rtol=1e-6, atol=1e-7)
+        assert ad.gradgradcheck(lambda t: np.cumprod(t, axis=0), t)
+    t = ad.Tensor(np.array([1e-200, 1e-200, 1e250, 2.0]), requires_grad=True)       # whose products are 0
+    np.testing.assert_array_equal(gradient(lambda t: np.cumprod(t)[1:2], t).numpy(), [1e-200, 1e-200, 0.0, 0.0])

@@ -1,5 +1,7 @@
 """Largest, smallest and ordered: extrema, medians and quantiles."""
 
+import math
+
 import numpy as np
 
 from ...transforms.lower.numpy_functions.reductions import max_value, min_value, unsupported
@@ -83,7 +85,7 @@ def lanes(a, axis):
         return np.moveaxis(x, axis, -1)
     count = len(axis)
     moved = np.moveaxis(x, axis, tuple(range(-count, 0)))
-    return moved.reshape((*moved.shape[:-count], -1))
+    return moved.reshape((*moved.shape[:-count], math.prod(moved.shape[-count:])))       # -1 is no size of none
 
 
 def kept(result, a, axis):

@@ -1,5 +1,7 @@
 """Reductions that leave NaN out."""
 
+import math
+
 import numpy as np
 
 from ...transforms.lower.numpy_functions.reductions import unsupported
@@ -77,7 +79,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 @defines(np.nanquantile)
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    if axis is not None and np.ndim(q) != 0:
+    if (axis is not None or keepdims) and np.ndim(q) != 0:
         return stored(out, of_each(a, q, lambda x, p: np.nanquantile(x, p, axis=axis, method=method, keepdims=keepdims)))
     nothing = of_nothing(q, 1, "Quantiles must be in the range [0, 1]")
     return stored(out, of_present(a, axis, keepdims, lambda numbers: np.quantile(numbers, q, method=method), nothing))
@@ -85,7 +87,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 
 @defines(np.nanpercentile)
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    if axis is not None and np.ndim(q) != 0:
+    if (axis is not None or keepdims) and np.ndim(q) != 0:
         return stored(out, of_each(a, q, lambda x, p: np.nanpercentile(x, p, axis=axis, method=method, keepdims=keepdims)))
     nothing = of_nothing(q, 100, "Percentiles must be in the range [0, 100]")
     return stored(out, of_present(a, axis, keepdims, lambda numbers: np.percentile(numbers, q, method=method), nothing))
@@ -105,7 +107,7 @@ def of_nothing(q, most, message):
     places = np.asarray(q)
     if np.any(places < 0) or np.any(places > most):
         raise ValueError(message)
-    return q * np.nan
+    return (q if np.ndim(q) == 0 else places) * np.nan
 
 
 def of_present(a, axis, keepdims, function, nothing):
@@ -115,7 +117,7 @@ def of_present(a, axis, keepdims, function, nothing):
         numbers = rows[np.logical_not(np.isnan(rows))]
         result = function(numbers) if len(numbers) > 0 else nothing
     else:
-        flat = np.reshape(rows, (-1, rows.shape[-1]))
+        flat = np.reshape(rows, (math.prod(rows.shape[:-1]), rows.shape[-1]))
         made = np.empty(flat.shape[0], dtype=floats(rows).dtype)
         for r in range(flat.shape[0]):
             row = flat[r]

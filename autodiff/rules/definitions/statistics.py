@@ -90,7 +90,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     if np.ndim(bins) == 0:
         if bins < 1:
             raise ValueError("`bins` must be positive, when an integer")
-        low, high = (np.min(x), np.max(x)) if range is None else range
+        low, high = (0.0, 1.0) if not x.shape[0] and range is None else (np.min(x), np.max(x)) if range is None else range
         if range is not None and low > high:
             raise ValueError("max must be larger than min in range parameter.")
         if not (np.isfinite(low) and np.isfinite(high)):
