@@ -87,6 +87,8 @@ _both("solve_sylvester", "linear_algebra.matrix_roots", "linear_algebra.matrix_r
 _call("fft", "fourier", "crr->c", fills=True)
 _call("rfft", "fourier", "r->c", fills=True)
 _call("irfft", "fourier", "c->r", fills=True)
+_call("flat", "memory", device=False)
+_call("shaped", "memory", device=False)
 _call("argsort", "order")
 _call("argpartition", "order")
 _call("is_invertible", "linear_algebra.linalg", device=False)

@@ -24,7 +24,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_new_ref
-from numba.extending import intrinsic, lower_builtin, type_callable
+from numba.extending import intrinsic, lower_builtin, overload, register_jitable, type_callable
 
 LARGE = 1 << 22             # bytes, NumPy's own threshold
 PAGE = 4096
@@ -64,6 +64,24 @@ def copied(array):
 def assign(out, value):
     """`out[...] = value`, for arrays of one shape."""
     out[...] = value
+
+
+def flat(array):
+    """The elements one after the other: a view, or a copy of an array that does not lie so."""
+    return array.reshape(-1)
+
+
+@overload(flat)
+def _flat(array):
+    if array.layout == "C":
+        return lambda array: array.reshape(array.size)
+    return lambda array: array.flatten()
+
+
+@register_jitable
+def shaped(array, *sizes):
+    """A vector with these sizes: a view."""
+    return array.reshape(sizes)
 
 
 def arrays():

@@ -21,6 +21,7 @@ from .optimise.dead_zeros import assign_first
 from .optimise.early_places import check_early
 from .optimise.equal_sizes import name_equal_sizes
 from .optimise.factoring import factor_once
+from .optimise.flat_views import flatten
 from .optimise.gather import gather
 from .optimise.guarded_products import guard_products
 from .optimise.if_conversion import convert_branches
@@ -116,6 +117,7 @@ def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
         Pass(contract, rows=True),
         Pass(merge_repeated),
         Pass(separate_axes, then=simplify),
+        Pass(flatten, then=simplify),
         Pass(without_remainders),
         Pass(unwrap, then=simplify),
         Pass(choose_additions),

@@ -158,7 +158,7 @@ def accesses(statements: Iterable, array: Arr) -> list[Load | Store]:
 
 
 def touching(block, array: Arr) -> list:
-    """The statements of a block, and of those inside, that read, write, make or pass on an array."""
+    """The statements of a block, and of those inside, that read, write or pass on an array."""
     return [s for s in walk(block) if any(array_of(x) is array for x in (*operands(s), *results(s)))]
 
 

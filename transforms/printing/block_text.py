@@ -12,12 +12,14 @@ from ..language.queries import is_loop, is_size
 from ..language.units import unit_of
 from .line_text import NOT, WIDTH, LineText
 
+VIEWS = ("flat", "shaped")              # calls that give their array another shape
+
 
 def comes_from(array: Arr, following) -> bool:
     """Whether the draw or the function that is called next makes this buffer."""
     stmt = next((s for s in following if not isinstance(s, (core.Comment, core.Alloc))), None)
-    return isinstance(stmt, core.Call) and (is_draw(stmt) and stmt.outs[0] is array
-                                            or unit_of(stmt) is not None and array in stmt.outs)
+    return isinstance(stmt, core.Call) and (is_draw(stmt) and stmt.outs[0] is array or stmt.op in VIEWS
+                                            or unit_of(stmt) is not None) and array in stmt.outs
 
 
 class BlockText(LineText):
@@ -330,6 +332,8 @@ class BlockText(LineText):
         self.flush(depth, arrays)
         if call and call.fills:
             self.put(depth, f"{helper}({self.ref(outs[0])}, {shown})")
+        elif op in VIEWS and outs[0] in self.drawn:
+            self.put(depth, f"{self.name(outs[0])} = {helper}({shown})")
         elif len(outs) == 1 and arrays:
             self.assign_arrays(depth, outs, [f"{helper}({shown})"])
         elif arrays:
