@@ -104,3 +104,10 @@ def test_of_each_kind():
         f = lambda x: (x.reshape(-1, 2, 3) * np.arange(3)).sum(axis=1)
         for a in (x, np.asfortranarray(x), x[::-1, ::-1]):
             np.testing.assert_allclose(differentiable(f)(a), f(a), rtol=1e-6)
+
+
+def test_the_bill_counts_memory_once():
+    x, y = np.random.default_rng(0).standard_normal((2, 4, 9))
+    f = grad(stacks)
+    f(x, y)
+    assert [(item.name, item.bytes) for item in f.tape.bill(x, y)] == [("x_bar", 288)]

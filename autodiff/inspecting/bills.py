@@ -13,8 +13,8 @@ import numpy as np
 from ..arguments.kinds import flatten, passes
 from ..runtime.checkpoint import segment_length
 from ..transforms.language import markup
-from ..transforms.language.core import Arr, Const, Resize, Var, walk
-from ..transforms.language.queries import allocations
+from ..transforms.language.core import Arr, Const, Resize, Var, array_of, walk
+from ..transforms.language.queries import allocations, called
 from ..transforms.language.queries import operations as computed
 
 EVALUATE: dict[str, Callable] = {
@@ -78,7 +78,11 @@ def bill(made, names, values, name_of: Callable = lambda x: None) -> Bill:
     items = []
     for program in made.generated.programs:
         sizes_of = size_formulas(program, known)
+        shared = {array_of(s.outs[0] if s.op == "flat" else s.args[0]) for s in walk(program.body)
+                  if called(s) in ("flat", "shaped")}                   # the same memory in another shape
         for array, s in allocations(walk(program.body)).items():
+            if array in shared:
+                continue
             entry = saved.get(array)
             if entry is not None:
                 where, holds = entry[2], f"saved: {entry[1]}"
