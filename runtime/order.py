@@ -31,8 +31,8 @@ def argpartition(a: Any, places: Any) -> Any:
 
     places: integers from -n to n - 1, in any order, n being the length of `a`; of none if that is 0.
     """
-    if len(a) == 0:
-        return np.arange(0)
+    if len(a) <= FEW:
+        return argsort(a)
     values = np.sort(np.partition(a, places)[places])
     return np.argsort(np.searchsorted(values, a) + np.searchsorted(values, a, "right"), kind="stable")
 

@@ -39,6 +39,14 @@ def test_elements_are_where_sorting_puts_them(dtype, mode):
                     assert set(found[:k]) == set(stable[:k])
 
 
+def test_python_orders_as_machine_code_does():
+    r = np.random.default_rng(6)
+    for n in (5, 50, 51, 90):
+        for a in (r.standard_normal(n), r.integers(0, 4, n) * 1.0):
+            places = r.integers(-n, n, 3)
+            np.testing.assert_array_equal(order.argpartition(a, places), parted_places(a, places))
+
+
 @pytest.mark.parametrize("mode", ["python", "numba"])
 def test_a_vector_without_elements(mode):
     argpartition = order.argpartition if mode == "python" else parted_places
