@@ -24,8 +24,7 @@ from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.queries import allocations, is_access, operation, touching
 from ..language.rewrite import bottom_up
-
-DIVISIONS = ("floordiv", "mod")
+from .merged_axes import DIVISIONS
 
 
 def flatten(function: Function) -> Function:

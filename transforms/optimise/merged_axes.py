@@ -123,4 +123,4 @@ def nest(loop: For, axes: tuple[Atom, Atom], facts: Facts, places: dict[Var, Ato
     return replace(loop, index=outer, stop=axes[0], carries=around, body=(start, along))
 
 
-__all__ = ["products", "separate_axes"]
+__all__ = ["DIVISIONS", "products", "separate_axes"]
